@@ -19,7 +19,7 @@ from logs import LogError
 from personas import TemplateError
 from simulator import catalog
 from simulator.benchmark import Command
-from simulator.catalog import was_told
+from simulator.catalog import was_reported
 from simulator.commands.derived import benchmark_commands
 from simulator.commands.score import score_app
 from simulator.deferred import deferred
@@ -36,9 +36,9 @@ GROUPS: Final = {
     "score": score_app,
     "report": _group("Tables of runs, side by side."),
     "study": deferred(
-        "simulator.studies.command:study_app", "Studies with people: how they stand, who took part."
+        "simulator.studies.command:study_app", "Run studies with people: links, progress, participants, data."
     ),
-    "data": deferred("simulator.commands.files:data_app", "Published data you have registered."),
+    "data": deferred("simulator.commands.files:data_app", "Register, list and remove published data."),
     "log": deferred(
         "logs.cli:log_app", "Look into the log: runs, episodes as transcripts, what is happening now."
     ),
@@ -56,7 +56,7 @@ GROUPS: Final = {
 COMMANDS: Final = {
     "check": Command(
         "simulator.commands.files:check",
-        "Name file, line and task of every fault. The exit code is 1 if there is an error.",
+        "Report file, line and task of every fault. The exit code is 1 if there is an error.",
     ),
     "export": Command(
         "logs.cli:export_command",
@@ -76,23 +76,23 @@ COMMANDS: Final = {
     ),
     "study quality": Command(
         "simulator.studies.data_command:show_quality",
-        "Signs that somebody did not take care, with the numbers behind them: who deserves a second look.",
+        "Show signs of careless participation, with the underlying numbers, for a second look.",
     ),
     "study agreement": Command(
         "simulator.commands.agreement:show_agreement",
-        "Show how much people agree on the same items, in answers and scores: alpha with intervals.",
+        "Show the agreement of participants on the same items, in answers and scores: alpha with intervals.",
     ),
     "study bonus": Command(
         "simulator.studies.data_command:write_payment",
-        "Write whom the platform is to approve, look at or reject, and bonuses, by its ids.",
+        "Write the platform ids to approve, review or reject, and the bonuses.",
     ),
     "study snapshot": Command(
         "simulator.studies.data_command:write_study_snapshot",
-        "Write a study as it is cited and kept: file, log without identities, prompts, versions, hashes.",
+        "Write a citable snapshot of a study: file, log without identities, prompts, versions, hashes.",
     ),
     "study bots": Command(
         "simulator.studies.bots.command:bots_command",
-        "Let programs take part in a study over HTTP; the exit code is 1 if anything was lost.",
+        "Let bots take part in a study over HTTP; the exit code is 1 if anything was lost.",
     ),
     "report asking": Command(
         "simulator.commands.asking:report_asking",
@@ -171,7 +171,7 @@ def main() -> None:
     try:
         cli(args=as_now(sys.argv[1:]))
     except (AskbackError, LogError, TaskError, TemplateError) as error:
-        if not was_told(str(error)):
+        if not was_reported(str(error)):
             Console(stderr=True).print(Text.assemble(("askback: ", "red"), str(error)))
         sys.exit(1)
 

@@ -1,1 +1,1 @@
-"""What happens in a conversation, and what it is worth."""
+"""Simulation, play and scoring of conversations."""

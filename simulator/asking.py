@@ -1,22 +1,22 @@
-"""Who asked when, and what it brought: one record for all benchmarks in which somebody may ask back.
+"""Records of asking back: one format for all benchmarks in which a player may ask.
 
-Some ask until nothing is open, some what an instruction means, some ask or act at one step of a plan. An
-`Asking` says of an episode whether asking was needed, whether it was done, what the questions brought and
-whether the end was right. It is read from logged turns and the item alone, whoever sat there. One taxonomy
-holds for all benchmarks; each derives it from its items in its `need_of`:
+Some benchmarks ask until nothing is open, some what an instruction means, some whether to ask or act at a
+step of a plan. An `Asking` records of an episode whether asking was needed, whether it was done, what the
+questions brought and whether the end was right. It is read from logged turns and the item alone, for people
+and models in the same way. All benchmarks share one taxonomy, derived from the item in their `need_of`:
 
-============  ========================================================================================
+============  ==========================================================================
 ``person``    something is open that only this person can know: asking is needed
-``inferred``  something is open that knowledge everybody has, or of what people do, settles: it is not
-``nothing``   nothing is open: it is not
-============  ========================================================================================
+``inferred``  common knowledge, or what people do, settles what is open: asking is not needed
+``nothing``   nothing is open: asking is not needed
+============  ==========================================================================
 
-A question is *useful* if its answer told something that was open and had not been told. How well somebody
-asks is told corrected for chance (Youden's J): the share of decisions to ask where only this person knows,
-less the share where asking is not needed. Who always asks has J = 0, as has who never does.
+A question is *useful* if its answer settled something open. How well a player decides to ask is corrected for
+chance (Youden's J): the share of decisions to ask where only this person knows, less the share where asking
+is not needed. Always asking has J = 0, and so has never asking.
 
-An episode that a failing seat aborted (`simulator.runner.logged`) was not right in the end. That nothing was
-asked in it was nobody's decision: only if something was, it tells of asking.
+An episode that a failing seat aborted (`simulator.runner.logged`) was not right in the end. If nothing was
+asked in it, that does not count as a decision.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simulator.runner.logged import ENDED, ERASED, endings_of_runs, played_items
 
 PERSON: Final = "person"
 Need = Literal["person", "inferred", "nothing"]
-"""What settles what an item leaves open; see above."""
+"""What settles the open points of an item; see above."""
 
 
 class Decision(NamedTuple):
@@ -48,19 +48,21 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A benchmark's account of an episode.
+    """A benchmark's record of asking in an episode.
 
     Attributes:
-        kind: under which results are told: the type or the level of a task.
-        need: what was open before any question; None where the data do not say.
-        useful: questions whose answer told something open; None where that cannot be told.
-        right_before: whether the choice before any question was right; None where none was made.
-        right: whether the end was right; None where nothing was done in the end, or nobody knows.
-        may_ask: whether asking was allowed; if not, it says nothing that nobody asked.
-        open: whether a judge has still to settle `right`, which is a lower bound until then.
-        manner: how the robot played, point by point, where its seat's name does not say it.
-        price: what the questions cost, in points of the benchmark's score; None where they are free.
-        later: decisions after the first that are told apart, by what was then open.
+        kind: the kind under which results are reported: the type or level of a task.
+        need: the need to ask before any question; None if the data do not determine it.
+        questions: the number of questions.
+        useful: the number of questions whose answer settled something open; None if unknown.
+        right_before: True if the choice before any question was right; None if there was no such choice.
+        right: True if the end was right; None if nothing was done in the end, or it is unknown.
+        may_ask: True if asking was allowed; otherwise not asking is not a decision.
+        open: True if a judge has yet to settle `right`, which is a lower bound until then.
+        manner: how the robot played, in parts, if its seat's name does not tell.
+        price: the cost of the questions, in points of the benchmark's score; None if they are free.
+        later: further decisions that are counted separately, with the need at that point.
+        aborted: True if a failing seat aborted the episode.
     """
 
     kind: str
@@ -78,9 +80,9 @@ class Asked:
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """Each decision to ask or not; none where asking was not allowed, or the data do not say.
+        """All decisions to ask or not; empty if asking was not allowed, or the need is unknown.
 
-        Of an aborted episode only those to ask: who fell silent has not decided against it.
+        For an aborted episode only decisions to ask: a player who fell silent did not decide against it.
         """
         if self.need is None or not self.may_ask:
             return ()
@@ -93,9 +95,11 @@ class Asking:
     """One episode.
 
     Attributes:
-        cluster: what the item hangs together with (`simulator.benchmark.Benchmark.cluster`).
-        robot: who could ask; with its manner in brackets.
-        seat: who could ask, by name alone.
+        cluster: the item's cluster (`simulator.benchmark.Benchmark.cluster`).
+        robot: the player that could ask, with its manner in brackets.
+        user: the player that answered.
+        seat: the player that could ask, by name only.
+        told: the benchmark's record.
     """
 
     benchmark: str
@@ -116,12 +120,13 @@ class Asking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingRecords:
-    """The records of some runs.
+    """The records of runs.
 
     Attributes:
-        askings: by benchmark, run, item and episode.
-        left_out: why episodes are not among them -> how many.
-        aborted: why seats failed -> how many episodes that aborted; they were not right in the end.
+        askings: the records, sorted by benchmark, run, item and episode.
+        left_out: reason -> number of episodes that were left out.
+        aborted: cause -> number of episodes that a failing seat aborted; they were not right in the end.
+        exclude_aborted: True if aborted episodes were left out.
     """
 
     askings: tuple[Asking, ...]
@@ -131,15 +136,15 @@ class AskingRecords:
 
 
 def askable() -> tuple[str, ...]:
-    """Return the benchmarks in which somebody may ask back, in the order of tables."""
+    """Return the benchmarks in which a player may ask back, in the order of tables."""
     return tuple(benchmark.name for benchmark in catalog.installed() if benchmark.asking is not None)
 
 
 def load_asking(benchmark: str) -> AskingSpec:
-    """Return what a benchmark says of asking.
+    """Return the `AskingSpec` of a benchmark.
 
     Raises:
-        InputError: if nobody asks anything there.
+        InputError: if nobody asks back in it.
     """
     asking = catalog.find(benchmark).asking
     if asking is None:
@@ -154,17 +159,17 @@ def load_asking(benchmark: str) -> AskingSpec:
 
 
 def may_ask_back(benchmark: str, seats: Collection[str]) -> bool:
-    """Return True if somebody may ask back in runs with these seats; if none are told, at all."""
+    """Return True if a player may ask back in runs with these seats, or with any seats if none are given."""
     return benchmark in askable() and (not seats or load_asking(benchmark).robot in seats)
 
 
 def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> AskingRecords:
-    """Return the records of `runs`: of ended episodes, the latest attempt of each, of nobody who was erased.
+    """Return the records of `runs`: the latest attempt of each ended episode, without erased people.
 
-    Those that a failing seat aborted are among them, unless they are excluded.
+    Episodes that a failing seat aborted are included unless `exclude_aborted`.
 
     Raises:
-        InputError: if in one of them nobody can ask.
+        InputError: if nobody asks back in one of the runs.
         NotInLog: if there is no such run.
     """
     names = tuple(dict.fromkeys(runs))
@@ -186,7 +191,7 @@ def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = F
 
 
 def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[Asking | None]:
-    """Yield the record of each episode that counts; None for one in which nothing could be asked."""
+    """Yield the record of each episode that counts; None if asking was impossible in it."""
     benchmark = catalog.find(reader.run(run).benchmark)
     try:
         spec = load_asking(benchmark.name)
@@ -220,7 +225,7 @@ def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[
 def _reading(
     benchmark: Benchmark[Any, Any], spec: AskingSpec
 ) -> tuple[Callable[[Item], Any], Callable[..., Asked | None]]:
-    """Return what makes items of rows, and records of episodes."""
+    """Return the reader of items from rows, and of records from episodes."""
     if spec.read is not None and spec.read_item is not None:
         return spec.read_item, spec.read
     from simulator.runner.declared_machine import DeclaredMachine
@@ -233,12 +238,12 @@ def _reading(
     ) -> Asked | None:
         try:
             return record(machine.final(item, turns, options))
-        except Exception as error:  # another's package
+        except Exception as error:  # third-party code
             raise fault_in(f"{benchmark.name}: record", error) from error
 
     return machine.read_item, read
 
 
 def _place(record: Asking) -> tuple[int, str, str, str]:
-    # Intervals are resampled: they must not depend on which episode happened to end first.
+    # Intervals are resampled: they must not depend on the order in which episodes ended.
     return catalog.find(record.benchmark).position, record.run, record.item, record.episode_id

@@ -1,12 +1,12 @@
-"""What a benchmark declares: one frozen object per benchmark, found by its entry point (`simulator.catalog`).
+"""The declaration of a benchmark: one frozen object, found through its entry point (`simulator.catalog`).
 
-Everything that the house does for a benchmark follows from its `Benchmark`: command line, runs, scores,
-reports, comparison, exports, checks, studies, the record of asking back. A benchmark of two seats and plain
+Everything that Askback does for a benchmark follows from its `Benchmark`: command line, runs, scores,
+reports, comparison, exports, checks, studies, the record of asking back. A benchmark with two seats and plain
 turn-taking is a set of pure functions over a `State`; `docs/add-a-benchmark.md` writes one step by step. A
-benchmark whose state machine does more brings its own (`Benchmark.machine`), which is imported when it is
-first played.
+benchmark that needs more provides its own state machine (`Benchmark.machine`), imported when it is first
+played.
 
-This module is imported for every ``--help``, so it imports nothing that takes time.
+This module is imported for every ``--help``, so it imports nothing slow.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ItemT = TypeVar("ItemT", bound="BaseModel")
 RulesT = TypeVar("RulesT", bound="BaseModel")
 
 LATER: Final = 1000
-"""The default place of a benchmark in lists and tables; those that come with Askback stand before it."""
+"""The default position of a benchmark in lists and tables; those that come with Askback precede it."""
 
 
 # ---- the state of an episode, which the rules of a benchmark are functions of
@@ -54,10 +54,10 @@ class Move(NamedTuple):
     """A turn that was taken.
 
     Attributes:
-        seat: who moved.
-        kind: what kind of move it is, such as ``ask``.
+        seat: the seat that moved.
+        kind: the kind of move, such as ``ask``.
         text: what was said.
-        payload: plain JSON values that the log keeps with it.
+        payload: JSON values that are logged with the move.
     """
 
     seat: str
@@ -67,15 +67,15 @@ class Move(NamedTuple):
 
 
 class Due(NamedTuple):
-    """The move that is to come.
+    """The next move.
 
     Attributes:
-        seat: who is to move.
-        kind: of the move.
-        choices: the only replies that there are; a page has a button for each. Empty where any text will do.
-        form: the model whose fields are to be filled in; they are the payload of the move.
-        closing: the words that end the episode, by their name in ``texts.yaml``; a page has a button that
-            says them in the language of the item. Empty where there are none.
+        seat: the seat that is to move.
+        kind: the kind of move.
+        choices: the only possible replies, each a button on pages; empty if any text will do.
+        form: the model whose fields are to be filled in; they become the payload of the move.
+        closing: the name in ``texts.yaml`` of the words that end the episode; pages have a button that says
+            them in the item's language. Empty for none.
     """
 
     seat: str
@@ -90,9 +90,9 @@ class State(Generic[ItemT, RulesT]):
     """The state of an episode.
 
     Attributes:
-        item: what is played.
-        rules: of the episode.
-        moves: taken so far, first move first.
+        item: the item that is played.
+        rules: the rules of the episode.
+        moves: the moves so far, first move first.
         language: ``en`` or ``zh``.
     """
 
@@ -102,7 +102,7 @@ class State(Generic[ItemT, RulesT]):
     language: str = "en"
 
     def texts(self, kind: str) -> tuple[str, ...]:
-        """Return what was said in moves of one kind."""
+        """Return the texts of all moves of one kind."""
         return tuple(move.text for move in self.moves if move.kind == kind)
 
 
@@ -110,7 +110,7 @@ class State(Generic[ItemT, RulesT]):
 
 
 Player = Callable[["View"], "str | Reply"]
-"""A built-in player: a pure function from what a seat may see to what it says."""
+"""A built-in player: a pure function from a seat's view to its reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,20 +118,20 @@ class SeatSpec:
     """A role in the episodes of a benchmark.
 
     Attributes:
-        name: as in ``--asker``; lower case.
-        role: whoever sits there does, for helps: ``who asks``.
-        option: names who sits there on a command line; by default the seat's name; empty for none.
-        several: whether it may be given again, for a run with each.
-        known: who can sit there, for helps; by default the built-in players and models.
-        players: built-in players, by name (``offline/…``); the first sits there by default.
-        prompt: the template that a language model is asked with, out of the benchmark's ``prompts/`` folder;
-            it is rendered with what the seat `knows`. None where no model can sit.
-        parse: makes a reply of a model's text; by default the text, stripped.
-        default: who sits there if nobody is named; for benchmarks whose machine knows the players.
+        name: in lower case, as in ``--asker``.
+        role: the seat's role, for help texts: ``who asks``.
+        option: the option that names the seat's player; by default the seat's name; empty for no option.
+        several: True if the option may be repeated, for one run per player.
+        known: the possible players, for help texts; by default the built-in players and models.
+        players: built-in players, by name (``offline/…``); the first is the default.
+        prompt: the prompt template for language models, a file in the benchmark's ``prompts/`` folder, which
+            is rendered with what the seat `knows`. None if no model can take the seat.
+        parse: turns a model's text into a reply; by default the stripped text.
+        default: the default player, for benchmarks whose machine knows the players.
     """
 
     name: str
-    role: str = "who sits there"
+    role: str = "the player in this seat"
     option: str | None = None
     several: bool = False
     known: str = ""
@@ -142,7 +142,7 @@ class SeatSpec:
 
     @property
     def usual(self) -> str:
-        """The player if nobody is named: `default`, else the first built-in player, else a person."""
+        """The default player: `default`, else the first built-in player, else a person."""
         return self.default or next(iter(self.players), "person")
 
 
@@ -151,13 +151,13 @@ class Metric:
     """A number that every scored episode has.
 
     Attributes:
-        name: as `Benchmark.score` and the log call it.
-        title: in tables.
+        name: the key in `Benchmark.score` and in the log.
+        title: the name in tables.
         unit: ``share`` (0 to 1), or what is counted, such as ``questions``.
-        unsuccessful: what an episode counts that a failing seat aborted; None to leave it out of the mean.
-        short: in the progress bar; default: the title.
-        graded: True for a share that can lie between 0 and 1, such as an overlap: 1 is then 100 %, not yes,
-            and its values are no counts, even where all of them are 0 or 1.
+        unsuccessful: the value of an episode that a failing seat aborted; None to leave it out of the mean.
+        short: the name in the progress bar; default: the title.
+        graded: True for a share that can lie between 0 and 1, such as an overlap: 1 is then shown as 100 %,
+            not as yes, and its values are not counts even if all of them happen to be 0 or 1.
     """
 
     name: str
@@ -174,13 +174,13 @@ class Metric:
 
 
 class AskingNotes(NamedTuple):
-    """The meaning of measures of asking back, in parts of sentences for the notes of tables.
+    """The meaning of the asking-back measures in a benchmark, as phrases for the notes of tables.
 
     Attributes:
         need: which items need asking: ``person at level 4, nothing at level 1``.
         useful: what the answer to a useful question brings.
-        right: what a right end is.
-        price: what a question costs; empty where it costs nothing.
+        right: what counts as a right end.
+        price: what a question costs; empty if questions are free.
     """
 
     need: str
@@ -191,19 +191,19 @@ class AskingNotes(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingSpec:
-    """The seats of asking back, and the record of a finished episode (see `simulator.asking`).
+    """The seats that ask and answer, and the record of a finished episode (see `simulator.asking`).
 
     Raises:
-        ValueError: unless it has `record`, or `read` and `read_item`.
+        ValueError: unless it has either `record`, or `read` and `read_item`.
 
     Attributes:
         robot: the seat that may ask.
         user: the seat that answers.
-        record: the record of a state at its end; None if nobody could be asked anything in it.
-        read: the same for a benchmark with a machine of its own, of an item, the episode's options, turns and
-            judgments; it may have been aborted at any turn, also before the first.
-        read_item: makes that item of its row.
-        notes: what the measures mean here.
+        record: returns the record of a final state; None if asking was impossible in the episode.
+        read: the same for a benchmark with its own machine, from an item and the episode's options, turns and
+            judgments; the episode may have been aborted at any turn, even before the first.
+        read_item: builds that item from its log row.
+        notes: what the measures mean in this benchmark.
     """
 
     robot: str
@@ -215,29 +215,29 @@ class AskingSpec:
 
     def __post_init__(self) -> None:
         if (self.record is None) == (self.read is None) or (self.read is None) != (self.read_item is None):
-            raise ValueError("an AskingSpec has either `record`, or `read` and `read_item`")
+            raise ValueError("an AskingSpec needs either `record`, or both `read` and `read_item`")
 
 
 SectionMaker = Callable[["Frames"], "Section | Iterable[Section] | None"]
-"""Makes sections of a report of runs, files and settings; None where they have nothing to tell."""
+"""Builds sections of a report from runs, files and settings; None if there is nothing to report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportSpec:
-    """The settings and outputs of `askback report NAME` beside metrics and sections.
+    """The settings and outputs of `askback report NAME`, in addition to metrics and sections.
 
     Attributes:
         settings: the model whose fields are its options; sections find an instance in `Frames.settings`.
-        files: True if it reads files and folders, too (`Frames.files`).
-        named: False if a setting may name all that is reported, so that no run or file need be.
-        summary: sections that `askback run` and `askback score` print of a run; default: `Benchmark.reports`.
-        counts_aborted: tells whether the figures of a run count aborted episodes; by default they do.
-        write: writes what settings name files for; what was written is told.
-        metrics: False if sections of its own tell the metrics, with intervals that the paper's rules ask for;
-            the common table is then one of `--by` alone.
-        summary_metrics: the same of what `askback run` and `askback score` print.
-        draws_late: True if figures take so long that they are drawn for a folder alone.
-        help: of the command.
+        files: True if the command also reads files and folders (`Frames.files`).
+        named: False if a setting may name everything to report, so that no run or file is required.
+        summary: sections that `askback run` and `askback score` print; default: `Benchmark.reports`.
+        counts_aborted: returns True if a run's figures count aborted episodes; by default they do.
+        write: writes the files that the settings name, and returns their paths for the output.
+        metrics: False if the benchmark's own sections report the metrics, with the intervals of the paper's
+            rules; the common table then appears only with `--by`.
+        summary_metrics: the same for the output of `askback run` and `askback score`.
+        draws_late: True if figures are slow and drawn only when a folder is written.
+        help: the help of the command.
     """
 
     settings: Callable[[], type[Fields]] | None = None
@@ -253,10 +253,10 @@ class ReportSpec:
 
 
 class Command(NamedTuple):
-    """A command of a benchmark's own.
+    """A benchmark-specific command.
 
     Attributes:
-        place: ``module:function``, imported when the command is asked for; or a function that makes it then.
+        place: ``module:function``, imported on first use; or a function that makes the command.
         help: the first line of its help, for lists of commands.
     """
 
@@ -269,10 +269,10 @@ class Checker:
     """The reader of one kind of file for `askback check`.
 
     Attributes:
-        kind: which files, in words.
-        find: the files of this kind in a folder; a file itself if it is of this kind.
-        check: all faults of such files, which belong together.
-        greedy: True if `find` goes by little more than the suffix: such a checker looks last.
+        kind: the kind of files, in words.
+        find: returns the files of this kind in a folder, or a file itself if it is of this kind.
+        check: returns all faults of such files, which are checked together.
+        greedy: True if `find` relies on little more than the suffix; such a checker comes last.
     """
 
     kind: str
@@ -283,56 +283,57 @@ class Checker:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Benchmark(Generic[ItemT, RulesT]):
-    """A benchmark. Either `item`, `rules` and the functions over a `State` are given, or `machine`.
+    """A benchmark, declared by `item`, `rules` and functions over a `State`, or by its own `machine`.
 
     Attributes:
-        name: as the command line calls it: lower case letters, digits and ``_``.
-        title: in tables and on pages.
+        name: the name on the command line: lower case letters, digits and ``_``.
+        title: the name in tables and on pages.
         summary: what `askback run NAME` does, in a sentence.
-        position: in lists and tables; less stands before more.
-        item: the pydantic model of an item; its fields are what the log keeps of it.
+        position: the position in lists and tables, in ascending order.
+        item: the pydantic model of an item; its fields are logged.
         rules: the pydantic model of the rules; its fields are options of `askback run NAME` and of studies.
-        load: the items of ``builtin``, or of a file or folder that somebody names.
-        key: the name of an item, unlike that of every other.
-        cluster: of an item's name what intervals and tests take as one observation: the same for items that
-            hang together, such as the members of a pair; by default each stands alone.
-        seats: who takes part; the first letter of a setup (H2L) is the first seat's.
-        next_seat: whose move is due; None at the end.
-        accept: makes a move of a reply, or raises a `SeatError`; by default the text, which may not be empty.
-        outcome: how a state at its end ended; by default ``completed``.
-        score: metric -> value, of a state at its end; None where a metric is undefined.
-        metrics: of every scored episode, the headline first.
-        item_metrics: names of scores that the item decides and not who plays: comparisons do not test them.
-        knows: what a seat is shown of a state beside the lines, by name: `View.task`, and the variables of
-            its prompt.
-        view: what a person in a seat is shown, block by block; by default what was said.
-        reveal: what everybody may see at the end; by default what was said.
-        asking: who may ask back.
-        reports: make the sections that `askback report NAME` adds to the metrics.
-        report: what else that command takes and tells.
-        judging: forms in which people judge episodes and items, each found when it is asked for; judgments of
-            items of a run are rows of the frame of its judgments.
-        desks: where researchers judge; each is found when it is asked for, and its words stand in
-            ``desks.yaml``.
-        research: what it adds to researchers' pages (`simulator.research`), found when it is asked for; its
-            words stand in ``research.yaml``. By default researchers can browse the items that it declares.
-        folder: of ``texts.yaml`` (the words of pages), ``studies/*.yaml`` and ``prompts/*.jinja``.
-        graph: builds the LangGraph machine; by default one node a seat, which take turns as `next_seat` says.
-        machine: plays the episodes of a benchmark whose machine is its own; imported late.
-        runs: what can be chosen of its runs; by default the items, and the rules.
-        scorer_version: of `score`; another one makes ``askback score RUN`` append its scores anew.
-        scorer: appends the scores of a run, with a judge if one is named; by default those
-            of `score` are appended.
-        commands: commands of its own, by their words (``run NAME``, ``import NAME-results``); one that is
-            named like a command that every benchmark has takes its place.
-        checker: the files that `askback check` can check.
-        register: registers its data for `askback data add NAME`: path, name, whether a part will do.
-        studies: the material of its studies; None: what follows from a declaration, or, with a machine, none.
-        sessions: what serves the pages of a benchmark with a machine that shows blocks (`simulator.blocks`).
-        picture: what its entry shows beside the words that it begins with; by default seats and metrics.
-        icon: of its card, by its name in ``ui/templates/icons.html.jinja``.
-        example: options of ``askback run NAME`` for a small run without a model or a key, which pages propose
-            while there is none; ``{language}`` is that of the page.
+        load: returns the items of ``builtin``, or of a file or folder named by the user.
+        key: returns the unique name of an item.
+        cluster: maps an item's name to its cluster, which intervals and tests treat as one observation; the
+            members of a pair share a cluster, for instance. By default each item is its own cluster.
+        seats: the seats; the first letter of a setup (H2L) is the first seat's.
+        next_seat: returns the next move; None at the end.
+        accept: turns a reply into a move, or raises a `SeatError`; by default the text, which must not be
+            empty.
+        outcome: returns how a final state ended; by default ``completed``.
+        score: returns metric -> value for a final state; None for an undefined metric.
+        metrics: the metrics of every scored episode, the headline first.
+        item_metrics: names of scores that depend on the item, not on the players; comparisons do not test
+            them.
+        knows: returns what a seat is shown of a state in addition to the lines, by name: `View.task`, and the
+            variables of its prompt.
+        view: returns the blocks shown to a person in a seat; by default the dialogue.
+        reveal: returns the blocks that everybody may see at the end; by default the dialogue.
+        asking: the seats and the record of asking back.
+        reports: build the sections that `askback report NAME` adds to the metrics.
+        report: further settings and outputs of that command.
+        judging: forms in which people judge episodes and items, each loaded on first use; judgments of a
+            run's items are rows of the run's judgment frame.
+        desks: the desks at which researchers judge, each loaded on first use; texts are in ``desks.yaml``.
+        research: additions to the researchers' pages (`simulator.research`), loaded on first use; texts are
+            in ``research.yaml``. By default researchers can browse the declared items.
+        folder: the folder of ``texts.yaml`` (texts of pages), ``studies/*.yaml`` and ``prompts/*.jinja``.
+        graph: builds the LangGraph machine; by default one node per seat, in the order of `next_seat`.
+        machine: loads the machine of a benchmark that has its own; imported late.
+        runs: returns the choices for its runs; by default the items and the rules.
+        scorer_version: the version of `score`; a new one makes ``askback score RUN`` append new scores.
+        scorer: appends the scores of a run, with a judge if one is named; by default those of `score`.
+        commands: benchmark-specific commands, by their words (``run NAME``, ``import NAME-results``); one
+            with the name of a common command replaces it.
+        checker: the checker of its files for `askback check`.
+        register: registers data for `askback data add NAME`: path, name, whether a part will do.
+        studies: the material of its studies; None for what follows from the declaration (with a machine:
+            nothing).
+        sessions: the class that serves pages for a benchmark with a machine and blocks (`simulator.blocks`).
+        picture: returns the blocks next to the introduction on its entry page; by default seats and metrics.
+        icon: the icon of its card, by its name in ``ui/templates/icons.html.jinja``.
+        example: options of ``askback run NAME`` for a small run without a model or key, which pages suggest
+            while there are no runs; ``{language}`` is the page's language.
     """
 
     name: str
@@ -378,25 +379,23 @@ class Benchmark(Generic[ItemT, RulesT]):
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise ValueError(
-                f"the benchmark {self.name!r} must have a name of lower case letters, digits and _"
+                f"benchmark {self.name!r}: the name must consist of lower case letters, digits and _"
             )
         declared = {name: getattr(self, name) for name in _DECLARED}
         missing = [name for name, value in declared.items() if not value]
         if self.machine is None and missing:
-            raise ValueError(
-                f"the benchmark {self.name!r} declares no {', '.join(missing)}, and has no machine"
-            )
+            raise ValueError(f"benchmark {self.name!r} declares neither a machine nor {', '.join(missing)}")
 
     def seat(self, name: str) -> SeatSpec:
         """Return the seat called `name`.
 
         Raises:
-            KeyError: if there is none.
+            KeyError: if there is no such seat.
         """
         return {seat.name: seat for seat in self.seats}[name]
 
     def example_command(self, language: str) -> str:
-        """Return the command of a small run, for a page in a language."""
+        """Return the command of a small run, for a page in the given language."""
         return f"askback run {self.name} {self.example.format(language=language)}".rstrip()
 
 

@@ -1,8 +1,8 @@
-"""The blocks of which pages are made, whatever the benchmark: what to show, not how.
+"""The blocks that pages consist of, for every benchmark: what to show, not how.
 
-``ui/templates/blocks`` has one template for each kind. A benchmark's `Benchmark.view` and `Benchmark.reveal`
-return them. Words of a block are those of an item as they are, in the item's language, or a `Message`: a text
-of the benchmark's ``texts.yaml``, or a `Translated` one, in the language that its reader has chosen.
+``ui/templates/blocks`` has one template for each kind. `Benchmark.view` and `Benchmark.reveal` return blocks.
+The texts of a block are an item's own texts, in the item's language, or texts in the reader's language: a
+`Message` from the benchmark's ``texts.yaml``, or a `Translated` text.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Message:
     """A text of a benchmark's pages.
 
     Attributes:
-        name: in ``texts.yaml``.
-        fields: what stands in its ``{fields}``; messages among them are shown in the same language.
+        name: the name in ``texts.yaml``.
+        fields: the values of its ``{fields}``; messages among them are shown in the same language.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Message:
 
 
 def message(name: str, **fields: object) -> Message:
-    """Return the text called `name` with such fields."""
+    """Return the text called `name`, with values for its fields."""
     return Message(name, fields)
 
 
@@ -45,7 +45,7 @@ class Translated(NamedTuple):
 
 Words = str | Message | Translated
 Look = Literal["", "right", "wrong", "strong", "muted"]
-"""The way in which a part of a block is set off from the others, beside what it says."""
+"""The emphasis of a part of a block."""
 
 
 class Heading(NamedTuple):
@@ -55,12 +55,12 @@ class Heading(NamedTuple):
 
 
 class Text(NamedTuple):
-    """Paragraphs, with an empty line between them.
+    """Paragraphs, separated by empty lines.
 
     Attributes:
-        text: of them.
-        look: of them all.
-        language: of the text; by default the item's.
+        text: the text.
+        look: the emphasis of all paragraphs.
+        language: the language of the text; by default the item's.
     """
 
     text: Words
@@ -69,31 +69,31 @@ class Text(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Numbered points, each with a heading and what it says."""
+    """Numbered points, each with a heading and a text."""
 
     points: Sequence[tuple[Words, Words]]
 
 
 class Talk(NamedTuple):
-    """The dialogue so far, as bubbles; at most one of a page. A move of no seat tells what happened."""
+    """The dialogue so far, as bubbles; at most one per page. A move without a seat describes an event."""
 
     moves: Sequence[Move]
 
 
 class Cell(NamedTuple):
-    """A cell that is set off; one that is ``wrong`` sets off its row."""
+    """A cell with emphasis; a ``wrong`` cell highlights its row."""
 
     text: Words
     look: Look = ""
 
 
 class Table(NamedTuple):
-    """Rows of cells, and the names of the columns.
+    """A table.
 
     Attributes:
         rows: texts, numbers, messages or cells.
         head: the names of the columns.
-        rest: the columns that a narrow screen leaves out, by their places.
+        rest: the indices of columns that narrow screens leave out.
     """
 
     rows: Sequence[Sequence[object]]
@@ -102,7 +102,7 @@ class Table(NamedTuple):
 
 
 class Tag(NamedTuple):
-    """A word in a colour; `right` says whether it is what it should be, if anything should."""
+    """A coloured word; `right` says whether it is correct, None if that does not apply."""
 
     text: Words
     colour: Colour = ""
@@ -110,14 +110,14 @@ class Tag(NamedTuple):
 
 
 class Chips(NamedTuple):
-    """Short texts beside each other: things, properties; among many, one can be looked for."""
+    """Short texts next to each other, such as things or properties, with an optional search."""
 
     texts: Sequence[Words | Tag]
     search: bool = False
 
 
 class Plan(NamedTuple):
-    """Steps in their order, and the place of the one that is due, from 0; those before it are done."""
+    """Steps in order, and the index of the next one, from 0; those before it are done."""
 
     steps: Sequence[Words]
     due: int
@@ -127,11 +127,11 @@ class Quote(NamedTuple):
     """A sentence of the item.
 
     Attributes:
-        name: of what it is; empty for none.
-        text: it.
-        note: more about what it is.
-        tag: beside it.
-        about: the part of the text with which it begins that is not new.
+        name: the kind of sentence; empty for none.
+        text: the sentence.
+        note: an explanation of its kind.
+        tag: a tag next to it.
+        about: the beginning of the text that is not new.
     """
 
     name: Words
@@ -142,23 +142,23 @@ class Quote(NamedTuple):
 
 
 class Quotes(NamedTuple):
-    """Sentences of the item, below each other."""
+    """A list of sentences of the item."""
 
     quotes: Sequence[Quote]
 
 
 class Answered(NamedTuple):
-    """Answers that a reader gave before and cannot change any more: the question, and the answer."""
+    """Earlier answers of the reader that can no longer be changed: pairs of question and answer."""
 
     rows: Sequence[tuple[Words, Words]]
 
 
 class Facts(NamedTuple):
-    """Names, each with what is so called: a text, or several short ones.
+    """Names with values: each a text, or several short ones.
 
     Attributes:
-        rows: of names and texts.
-        language: of the texts; by default the item's.
+        rows: pairs of name and value.
+        language: the language of the values; by default the item's.
     """
 
     rows: Sequence[tuple[Words, Words | Sequence[Words | Tag]]]
@@ -169,10 +169,10 @@ class Meter(NamedTuple):
     """An amount, as a bar.
 
     Attributes:
-        label: a name in ``texts.yaml``, or the words themselves.
-        value: from 0 to `most`.
-        most: there can be.
-        note: beside it.
+        label: a name in ``texts.yaml``, or the text itself.
+        value: the amount, from 0 to `most`.
+        most: the maximum.
+        note: a note next to the bar.
     """
 
     label: str
@@ -182,12 +182,12 @@ class Meter(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """The place of what is asked now in a row of such things; stands at the head of a page.
+    """The position of the current question in a series, at the head of a page.
 
     Attributes:
-        number: its place, from 1.
-        total: how many there are.
-        label: both in words, for screen readers.
+        number: the position, from 1.
+        total: the length of the series.
+        label: both as text, for screen readers.
     """
 
     number: int
@@ -199,10 +199,10 @@ class Span(NamedTuple):
     """A part of a passage.
 
     Attributes:
-        text: as it is, line breaks and all.
-        look: ``past`` for what was there before, ``new`` for what has been added, ``corrected`` if it is
-            not what was said, ``due`` for what is asked about.
-        note: beside what was corrected.
+        text: the text, with its line breaks.
+        look: ``past`` for earlier text, ``new`` for added text, ``corrected`` for text that differs from what
+            was said, ``due`` for the current question.
+        note: a note next to a correction.
     """
 
     text: str
@@ -211,23 +211,23 @@ class Span(NamedTuple):
 
 
 class Blank(NamedTuple):
-    """The place in a passage where the reply that is due is typed; its name."""
+    """The blank in a passage where the reply is typed, with its name."""
 
     label: Words
 
 
 class Passage(NamedTuple):
-    """A text exactly as a model gets it, in parts; a page with a blank in it is a form of one field."""
+    """A text exactly as models get it, in parts; a page with a blank is a form of one field."""
 
     parts: Sequence[Span | Blank]
 
 
 class Revision(NamedTuple):
-    """A text made of another, with the words that it adds and those that it leaves out.
+    """A revision of a text, with added and removed words.
 
     Attributes:
-        label: what it is, as a chip; empty for none.
-        pieces: of both texts (`simulator.word_diff`).
+        label: the kind of text, as a chip; empty for none.
+        pieces: the pieces of both texts (`simulator.word_diff`).
     """
 
     label: Words
@@ -235,14 +235,14 @@ class Revision(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """The result of what was said before; stands where the next reply is sent."""
+    """Feedback on the previous reply, next to where the next one is sent."""
 
     text: Words
     good: bool
 
 
 class Figure(NamedTuple):
-    """A number of a verdict: its name, its value and what to know about it."""
+    """A number of a verdict: its name, value and note."""
 
     name: Words
     value: Words
@@ -254,11 +254,11 @@ class Verdict(NamedTuple):
     """The result of an episode, at the head of its last page.
 
     Attributes:
-        heading: it in a few words.
-        text: it in a sentence.
+        heading: the result in a few words.
+        text: the result in a sentence.
         good: True if nobody could have been expected to do better.
-        figures: its numbers.
-        kicker: what stands above the heading; by default the benchmark's name.
+        figures: numbers.
+        kicker: the line above the heading; by default the benchmark's name.
     """
 
     heading: Words
@@ -269,7 +269,7 @@ class Verdict(NamedTuple):
 
 
 class Card(NamedTuple):
-    """Blocks under a heading; those of a folded one are seen when it is opened."""
+    """Blocks under a heading; a folded card hides them until it is opened."""
 
     heading: Words
     blocks: Sequence[Block]
@@ -277,7 +277,7 @@ class Card(NamedTuple):
 
 
 class Detail(NamedTuple):
-    """A small heading and what stands under it; `lead` sets off what everything else is about."""
+    """A small heading with content; `lead` highlights the main point of the page."""
 
     heading: Words
     content: Text | Chips
@@ -285,13 +285,13 @@ class Detail(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A made-up conversation, and what it shows.
+    """An invented conversation as an example.
 
     Attributes:
-        heading: its name.
-        text: what it is about.
-        lines: seats and what they say.
-        note: what it shows.
+        heading: the title.
+        text: the introduction.
+        lines: pairs of seat and text.
+        note: what the example shows.
     """
 
     heading: Words
@@ -301,13 +301,13 @@ class Example(NamedTuple):
 
 
 class Check(NamedTuple):
-    """Something that was to be achieved.
+    """A goal that was to be achieved.
 
     Attributes:
-        passed: True if it was.
-        verdict: that in words.
-        name: of it.
-        text: it.
+        passed: True if it was achieved.
+        verdict: the result as text.
+        name: the name of the goal.
+        text: the goal.
     """
 
     passed: bool
@@ -317,17 +317,17 @@ class Check(NamedTuple):
 
 
 class Checklist(NamedTuple):
-    """The things that were to be achieved."""
+    """The goals that were to be achieved."""
 
     checks: Sequence[Check]
 
 
 class Walk(NamedTuple):
-    """The way through an episode turn by turn, on researchers' pages (`simulator.research.Look.chosen`).
+    """A turn-by-turn walk through an episode, on researchers' pages (`simulator.research.Look.chosen`).
 
     Attributes:
-        number: of the turn after which everything is shown.
-        last: of the last turn.
+        number: the number of the turn after which the state is shown.
+        last: the number of the last turn.
     """
 
     number: int
@@ -335,9 +335,9 @@ class Walk(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """A question of success; its reader answers it before the blocks behind it are shown.
+    """A question about success, which readers answer before the blocks behind it are shown.
 
-    The benchmark's ``texts.yaml`` has its words under ``judge``: ``question``, ``hint``, ``yes``, ``no``,
+    The benchmark's ``texts.yaml`` has its texts under ``judge``: ``question``, ``hint``, ``yes``, ``no``,
     ``noted_yes``, ``noted_no``.
     """
 

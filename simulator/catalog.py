@@ -1,18 +1,16 @@
-"""Which benchmarks there are: those whose packages name an entry point, ours and others' alike.
+"""The catalog of installed benchmarks and extensions, found by their packages' entry points.
 
 ::
 
     [project.entry-points."askback.benchmarks"]
     twenty_questions = "twenty_questions:BENCHMARK"
 
-A package is imported when its benchmark is needed, or listed with its help. One that is faulty is left out of
-lists, with a warning (`attempt`), and nobody else's commands are stopped by it; whoever asks for it gets the
-error.
+A package is imported when its benchmark is used or listed. A faulty one is left out of lists with a warning
+(`attempt`), and does not affect other commands; asking for it by name raises the error.
 
-Three more groups extend what all benchmarks have: ``askback.models`` (a provider's name -> a function from a
-model's name and `ModelOptions` to a backend), ``askback.seats`` (a name -> a class whose instances sit in a
-seat under ``plugin/<name>``) and ``askback.scorers`` (a metric -> a function from an episode's item, turns
-and judgments to its value).
+Three more groups extend all benchmarks: ``askback.models`` (provider name -> a function from a model's name
+and `ModelOptions` to a backend), ``askback.seats`` (name -> a class of players, named ``plugin/<name>``) and
+``askback.scorers`` (metric -> a function from an episode's item, turns and judgments to its value).
 """
 
 from __future__ import annotations
@@ -39,10 +37,10 @@ _REGISTERED: Final[dict[str, Benchmark[Any, Any]]] = {}
 
 
 def register(benchmark: Benchmark[Any, Any]) -> None:
-    """Make a benchmark known to this process, without an entry point (a notebook, a test).
+    """Register a benchmark in this process, without an entry point (for notebooks and tests).
 
     Raises:
-        InputError: if another of its name is installed.
+        InputError: if another benchmark of its name is installed.
     """
     if benchmark.name in _points(BENCHMARKS):
         if find(benchmark.name) is benchmark:
@@ -52,9 +50,9 @@ def register(benchmark: Benchmark[Any, Any]) -> None:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all benchmarks, as lists and tables order them.
+    """Return the names of all benchmarks, in the order of lists and tables.
 
-    A benchmark that cannot be imported stands at the end, and is told of; `find` says why.
+    A benchmark that cannot be imported comes last, with a warning; `find` raises the reason.
     """
     positions = {name: _position(name) for name in (*_points(BENCHMARKS), *_REGISTERED)}
     return tuple(sorted(positions, key=lambda name: (positions[name], name)))
@@ -64,44 +62,44 @@ def find(name: str) -> Benchmark[Any, Any]:
     """Return the benchmark called `name`.
 
     Raises:
-        InputError: if there is none, or its package cannot be imported.
+        InputError: if there is no such benchmark, or its package cannot be imported.
     """
     if name in _REGISTERED:
         return _REGISTERED[name]
     if name not in _points(BENCHMARKS):
         known = ", ".join(names()) or "none; install Askback again (make app)"
-        raise InputError(f"There is no benchmark called {name!r}; there are: {known}.")
+        raise InputError(f"There is no benchmark called {name!r}; known are: {known}.")
     return _load(name)
 
 
 def installed() -> tuple[Benchmark[Any, Any], ...]:
-    """Return all benchmarks that can be imported, as lists and tables order them."""
+    """Return all benchmarks that can be imported, in the order of lists and tables."""
     return tuple(benchmark for name in names() if (benchmark := _find_importable(name)) is not None)
 
 
 def extensions(group: str) -> Mapping[str, Callable[..., Any]]:
-    """Return all that can be imported of a `group` (`MODELS`, `SEATS`, `SCORERS`), by name."""
+    """Return the extensions of a `group` (`MODELS`, `SEATS`, `SCORERS`) that can be imported, by name."""
     parts = {name: attempt(f"{group}: {name}", partial(extension, group, name)) for name in _points(group)}
     return {name: part for name, part in parts.items() if part is not None}
 
 
 def extension_names(group: str) -> tuple[str, ...]:
-    """Return the names of what is installed under a group; nothing is imported."""
+    """Return the names of a group's extensions, without importing them."""
     return tuple(_points(group))
 
 
 def extension(group: str, name: str) -> Callable[..., Any]:
-    """Return one of `extension_names`, imported now.
+    """Import and return an extension.
 
     Raises:
-        InputError: if it cannot be; names its entry point.
+        InputError: if it cannot be imported; names its entry point.
     """
     part: Callable[..., Any] = _import_point(_points(group)[name])
     return part
 
 
 def package_name(group: str, name: str) -> str:
-    """Return the package that something installed under a name is part of, for messages."""
+    """Return the package that provides an extension, for messages."""
     return _package_of(_points(group)[name])
 
 
@@ -114,14 +112,14 @@ def is_ours(name: str) -> bool:
 @cache
 def _points(group: str) -> Mapping[str, EntryPoint]:
     points: dict[str, EntryPoint] = {}
-    # A name of ours stays ours, whatever else is installed.
+    # Other packages cannot take over our names.
     ranked = sorted(entry_points(group=group), key=lambda point: (_package_of(point) != _OURS, point.value))
     for point in sorted(ranked, key=lambda point: point.name):
         first = points.setdefault(point.name, point)
         if first.value != point.value:
             warn_once(
                 f"{group}: {point.name} = {point.value} of the package {_package_of(point)} is left out: "
-                f"{first.value} of {_package_of(first)} has that name; give it another one."
+                f"{first.value} of {_package_of(first)} has that name; choose another one."
             )
     return points
 
@@ -136,7 +134,7 @@ def _load(name: str) -> Benchmark[Any, Any]:
     benchmark = _import_point(point)
     if not isinstance(benchmark, Benchmark):
         kind = type(benchmark).__name__
-        raise InputError(f"{BENCHMARKS}: {name} = {point.value} is no Benchmark; its type is {kind}.")
+        raise InputError(f"{BENCHMARKS}: {name} = {point.value} is not a Benchmark; its type is {kind}.")
     if benchmark.name != name:
         raise InputError(
             f"{BENCHMARKS}: {name} = {point.value} is a Benchmark called {benchmark.name!r}; "
@@ -148,7 +146,7 @@ def _load(name: str) -> Benchmark[Any, Any]:
 def _import_point(point: EntryPoint) -> Any:
     try:
         return point.load()
-    except Exception as error:  # another's package: whatever is wrong with it, ours go on
+    except Exception as error:  # third-party code: any fault of it must not stop the others
         raise InputError(
             f"{point.group}: {point.name} = {point.value} cannot be imported "
             f"({described(error)}); fix or uninstall the package {_package_of(point)}."
@@ -177,58 +175,58 @@ _log = logging.getLogger(__name__)
 
 
 def attempt(about: str, make: Callable[[], T]) -> T | None:
-    """Return what `make` makes of something installed; None, and a warning, if it is faulty.
+    """Return the result of `make`; None, with a warning, if it raises.
 
-    `about`: names it.
+    `about`: names what is left out in that case.
     """
     try:
         return make()
-    except Exception as error:  # another's package: whatever is wrong with it, the others go on
+    except Exception as error:  # third-party code: any fault of it must not stop the others
         warn_once(f"{about} is left out: {described(error)}")
         return None
 
 
 def warn_once(message: str) -> None:
-    """Say on stderr what is wrong with something installed; the same is not said twice."""
+    """Log a warning once per message."""
     if message not in _warned:
         _warned.add(message)
         _log.warning("askback: %s", message)
 
 
-def was_told(message: str) -> bool:
-    """Return True if a warning of something that was left out gave `message` as the reason."""
+def was_reported(message: str) -> bool:
+    """Return True if a warning has given `message` as the reason for leaving something out."""
     return any(warning.endswith(f" is left out: {message}") for warning in _warned)
 
 
 def fault_in(what: str, error: Exception) -> AskbackError:
-    """Return an exception that code of a package raised as an error of ours; `what` names that code."""
+    """Return an exception of a package's code as an `AskbackError`; `what` names that code."""
     return error if isinstance(error, AskbackError) else InputError(f"{what}: {described(error)}")
 
 
 def described(error: Exception) -> str:
-    """Return an exception in a sentence; one that nobody raised on purpose with its kind and place."""
+    """Describe an exception; an unexpected one with its type and location."""
     return str(error) if isinstance(error, AskbackError) else traced(error)
 
 
 def traced(error: Exception) -> str:
-    """Return an exception with its kind; one that nobody raised on purpose with its place, too."""
+    """Describe an exception with its type; an unexpected one also with its location."""
     if isinstance(error, AskbackError):
         return f"{type(error).__name__}: {error}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename)]
-    # What they call (pandas, say) raises; what they can fix is the line that called it.
+    # A library such as pandas may raise; the useful location is the line that called it.
     frames = [frame for frame in frames if _extends(frame.filename)] or frames
     place = f", {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}: {error}{place}"
 
 
 def _extends(file: str) -> bool:
-    """Return True if a file is part of a package that extends Askback, or of none that is installed."""
+    """Return True if a file belongs to a package that extends Askback, or to no installed package."""
     return "site-packages" not in file or any(name in file for name in _extensions())
 
 
 @cache
 def _extensions() -> tuple[str, ...]:
-    """Return how the files of packages that extend Askback can be told: their folder, or the module."""
+    """Return path parts that identify files of packages that extend Askback: folders and modules."""
     groups = [group for group in entry_points().groups if group.startswith("askback.")]
     points = (point for group in groups for point in entry_points(group=group))
     names = dict.fromkeys(point.module.partition(".")[0] for point in points)
@@ -236,6 +234,6 @@ def _extensions() -> tuple[str, ...]:
 
 
 def _is_theirs(file: str) -> bool:
-    """Return True if a file is neither part of Askback nor of Python."""
+    """Return True if a file belongs neither to Askback nor to Python."""
     standard = file.startswith(_STANDARD) and "site-packages" not in file
     return not (file.startswith(("<", *_OUR_FOLDERS)) or standard)

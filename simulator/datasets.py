@@ -1,12 +1,12 @@
-"""Data that a user has registered: copies in the user's folder, named, checked and never changed.
+"""Registered data: named, checked and immutable copies in the user's folder.
 
 ::
 
     <home>/data/NAME/dataset.json     names the copy in use; replaced atomically
     <home>/data/NAME/3f0c…/           the copy, named by the hash of its content
 
-A copy is made beside its place and moved there whole, and only then does `dataset.json` point at it: a
-process killed half-way leaves the old data in use.
+A copy is made in a staging folder and moved into place atomically; only then does `dataset.json` point at it.
+A process killed half-way leaves the old data in use.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_BYTES = 500_000_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _CHUNK = 1 << 20
 _KEEPING: Final = ContextVar("keeping", default=False)
-# RuntimeError: encrypted; NotImplementedError: an unknown compression; OSError: a file where a folder is due.
+# RuntimeError: encrypted; NotImplementedError: unknown compression; OSError: a file in place of a folder.
 _BROKEN_ZIP = (
     zipfile.BadZipFile,
     zlib.error,
@@ -56,10 +56,11 @@ class Dataset:
     """Registered data.
 
     Attributes:
-        name: what ``--data`` calls it.
-        content: hash of the files; names the copy.
+        name: the name for ``--data``.
+        content: hash of the files, and name of the copy's folder.
+        source: the path that the data were copied from.
         added_at: UTC, ISO 8601.
-        details: what the benchmark's own check found (numbers of tasks, …).
+        details: results of the benchmark's own check (numbers of tasks, …).
     """
 
     name: str
@@ -71,13 +72,13 @@ class Dataset:
 
     @property
     def folder(self) -> Path:
-        """The copy."""
+        """The folder of the copy."""
         return data_folder() / self.name / self.content
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The greatest size of registered data."""
+    """The maximum size of registered data."""
 
     files: int
     bytes: int
@@ -85,7 +86,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The result of `add`: the data, whether anything changed, and what else is to be told of them."""
+    """The result of `add`: the data, whether anything changed, and lines to print about them."""
 
     dataset: Dataset
     changed: bool
@@ -93,13 +94,13 @@ class Added:
 
 
 def data_folder() -> Path:
-    """Return where registered data are kept."""
+    """Return the folder of registered data."""
     return home() / "data"
 
 
 @contextmanager
 def keeping() -> Iterator[None]:
-    """Refuse to put data in the place of others that are registered under their name, as long as it lasts."""
+    """Refuse, within the context, to replace registered data by other data of the same name."""
     token = _KEEPING.set(True)
     try:
         yield
@@ -115,19 +116,19 @@ def add(
     check: Callable[[Path], Mapping[str, Any]],
     limits: Limits | None = None,
 ) -> Added:
-    """Copy data into the user's folder and give them a name; adding the same again changes nothing.
+    """Copy data into the user's folder and register them; adding the same data again changes nothing.
 
     Args:
         name: lower case letters, digits, ``.``, ``_``, ``-``.
-        benchmark: whose data they are.
+        benchmark: the benchmark that the data belong to.
         source: a folder or a zip.
-        select: given the source as a folder, the files to keep, by their place in the copy.
-        check: given the copy, raises `InputError` if it is not good; its answer is kept as `details`.
+        select: returns the files to keep, by their path in the copy, given the source as a folder.
+        check: raises `InputError` if the copy is invalid; its result is stored as `details`.
         limits: default: `MAX_FILES` and `MAX_BYTES`.
 
     Raises:
-        InputError: if the source cannot be read, is too big, or is not good; within `keeping`, if other data
-            have the name.
+        InputError: if the source cannot be read, is too big, or is invalid; within `keeping`, also if other
+            data have the name.
     """
     if not _NAME.fullmatch(name):
         raise InputError(f"name {name!r}: use lower case letters, digits, '.', '_' and '-'")
@@ -138,14 +139,14 @@ def add(
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{root}: cannot be made ({error.strerror}); name another folder for Askback with ASKBACK_HOME"
+            f"{root}: cannot be created ({error.strerror}); set ASKBACK_HOME to another folder"
         ) from error
     staging = root / f".staging-{uuid.uuid4().hex}"
     try:
         unpacked = source if source.is_dir() else _unzip(source, staging / "zip", limits)
         copy = staging / "copy"
         names = {str(unpacked): str(source)}
-        with _as_owner_names_them(names):
+        with _original_paths(names):
             files = select(unpacked)
         content = _copy(files, copy, limits)
         present = find(name)
@@ -155,12 +156,10 @@ def add(
             return Added(present, changed=False)
         if present is not None and _KEEPING.get():
             raise InputError(
-                f"{name!r} holds other data ({present.benchmark}, from {present.source}); choose another "
-                "name with --name, or put these in their place with --replace"
+                f"{name!r} is the name of other data ({present.benchmark}, from {present.source}); choose "
+                "another name with --name, or replace them with --replace"
             )
-        with _as_owner_names_them(
-            {**{str(copy / place): str(file) for place, file in files.items()}, **names}
-        ):
+        with _original_paths({**{str(copy / place): str(file) for place, file in files.items()}, **names}):
             details = check(copy)
         dataset = Dataset(
             name=name,
@@ -181,7 +180,7 @@ def add(
 
 
 def find(name: str) -> Dataset | None:
-    """Return the registered data of this name, if any.
+    """Return the registered data with this name, if any.
 
     Raises:
         InputError: if its manifest cannot be read.
@@ -196,10 +195,10 @@ def find(name: str) -> Dataset | None:
 
 
 class Place(NamedTuple):
-    """The place of data.
+    """The location of data.
 
     Attributes:
-        fixed: whether they never change: registered data are named by their content.
+        fixed: True if the data never change, as registered data do not.
     """
 
     path: Path
@@ -207,17 +206,17 @@ class Place(NamedTuple):
 
 
 def locate(data: str | Path, benchmark: str, builtin: str, published: str = "", holding: str = "") -> Place:
-    """Return where data are that somebody names: registered under a name, or at a path.
+    """Return the location of data, given a registered name or a path.
 
     Args:
-        data: what they say.
-        benchmark: whose data they must be.
-        builtin: what else could have been said; for the message.
-        published: the published data, in words, which are registered under the benchmark's name.
-        holding: the folders that these hold.
+        data: the name or path.
+        benchmark: the benchmark that the data must belong to.
+        builtin: the name of built-in data, for the message.
+        published: a description of the published data, which are registered under the benchmark's name.
+        holding: the folders that the published data contain, for the message.
 
     Raises:
-        InputError: if there are none, or they belong to another benchmark.
+        InputError: if there are no such data, or they belong to another benchmark.
     """
     dataset = find(data) if isinstance(data, str) else None
     if dataset is not None:
@@ -234,7 +233,7 @@ def locate(data: str | Path, benchmark: str, builtin: str, published: str = "", 
         command = f"askback data add {benchmark} PATH"
         raise InputError(
             f"the published {published} are not registered yet; run `{command}` with the folder or zip that "
-            f"holds {holding}",
+            f"contains {holding}",
             code="not_registered",
             command=command,
         )
@@ -256,10 +255,10 @@ def list_all() -> tuple[Dataset, ...]:
 
 
 def remove(name: str) -> Dataset:
-    """Forget the data of this name and delete the copy.
+    """Unregister data and delete the copy.
 
     Raises:
-        InputError: if there are none.
+        InputError: if no data have this name.
     """
     dataset = find(name)
     if dataset is None:
@@ -280,20 +279,20 @@ def _point_at(dataset: Dataset) -> None:
 
 
 @contextmanager
-def _as_owner_names_them(names: Mapping[str, str]) -> Iterator[None]:
-    """Call files that are gone in a moment as their owner knows them, in what is wrong with them."""
+def _original_paths(names: Mapping[str, str]) -> Iterator[None]:
+    """Replace paths of temporary files by the user's own paths in messages of errors."""
     try:
         yield
     except InputError as error:
         message = str(error)
-        # The longest first: no name is cut short by one that it begins with.
-        for passing in sorted(names, key=len, reverse=True):
-            message = message.replace(passing, names[passing])
+        # Longest first, since a path may be a prefix of another one.
+        for temporary in sorted(names, key=len, reverse=True):
+            message = message.replace(temporary, names[temporary])
         raise InputError(message, code=error.code, **error.named) from error
 
 
 def _copy(files: Mapping[str, Path], target: Path, limits: Limits) -> str:
-    """Copy `files` below `target`; the hash of names and contents."""
+    """Copy `files` below `target`; return the hash of names and contents."""
     target.mkdir(parents=True)
     digest = hashlib.sha256()
     budget = _Budget(limits)
@@ -335,7 +334,7 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, bud
     place.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(entry) as packed, place.open("wb") as out:
         for chunk in _chunks(packed.read):
-            # What is unpacked counts, not the size that the archive claims.
+            # Count unpacked bytes, not the size that the archive claims.
             budget.spend(len(chunk), Path(str(archive.filename)), new_file=False)
             out.write(chunk)
     budget.spend(0, Path(str(archive.filename)))
@@ -347,7 +346,7 @@ def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 class _Budget:
-    """Refuses more files or bytes than the limits allow."""
+    """A counter of files and bytes that refuses more than the limits allow."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

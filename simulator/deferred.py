@@ -1,8 +1,8 @@
-"""Commands and functions named by their place, ``module:name``, and imported when they are asked for.
+"""Commands and functions named as ``module:name`` and imported on first use.
 
-Of the many commands that the command line knows it carries out one, and each has a benchmark behind it. Typer
-makes a command of a live function; here an empty group stands for it, with its help's first line, so that a
-list of commands imports none of them. When it is to be parsed, the command itself takes over.
+A call of the command line runs one of many commands, and most of them import a benchmark. Typer needs a live
+function for each; here an empty group with the first line of its help takes the command's place, so that
+listing commands imports none of them. The real command takes over when its arguments are parsed.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ def later(place: str) -> Callable[..., Any]:
 
 
 def attribute(place: str) -> Callable[[], Any]:
-    """Return a function that returns what is at `place`, ``module`` or ``module:name``, imported then."""
+    """Return a function that imports and returns the object at `place`, ``module`` or ``module:name``."""
     return lambda: resolve_name(place)
 
 
 def deferred(place: str | Callable[[], Any], help: str) -> typer.Typer:
-    """Return what stands for the function or `Typer` at `place`; to be added to others with ``add_typer``.
+    """Return a placeholder for the command function or `Typer` at `place`, to pass to ``add_typer``.
 
-    Commands that are added to what stands for a group become commands of that group.
+    Commands that are added to the placeholder of a group become commands of that group.
 
     Args:
-        place: where it is; or a function that makes it.
-        help: what lists of commands say of it: the first line of its own help.
+        place: ``module:name``, or a function that makes the command.
+        help: the first line of its help, for lists of commands.
     """
 
     class Deferred(TyperGroup):
         def make_context(self, *arguments: Any, **named: Any) -> Any:
             command = _command(resolve_name(place) if isinstance(place, str) else place())
-            for name, more in self.commands.items():
-                command.add_command(more, name)
+            for name, added in self.commands.items():
+                command.add_command(added, name)
             return command.make_context(*arguments, **named)
 
     return typer.Typer(cls=Deferred, help=help)
@@ -54,6 +54,6 @@ def deferred(place: str | Callable[[], Any], help: str) -> typer.Typer:
 def _command(target: typer.Typer | Callable[..., Any]) -> Any:
     if isinstance(target, typer.Typer):
         return get_group(target)
-    alone = typer.Typer(add_completion=False)
-    alone.command()(target)
-    return get_command(alone)
+    single = typer.Typer(add_completion=False)
+    single.command()(target)
+    return get_command(single)

@@ -1,8 +1,8 @@
-"""The work at desks (`simulator.desks`): what is due to whom, what a form makes, how far everybody is.
+"""The work at desks (`simulator.desks`): queues, judgments, progress, disagreements, and agreement.
 
-Work comes in an order of a rater's own (`next_work`); a form that was sent makes rows of the log
-(`judgments`); `desk_progress` says how far a set is, `differences` where people differ, and two sections how
-far they agree.
+`next_work` returns a rater's next thing, in an order of their own; `judgments` turns a form into log rows;
+`desk_progress` returns the progress of a set, `differences` the disagreements, and two functions the sections
+on agreement.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Work(NamedTuple, Generic[FormT]):
     """The view of a rater.
 
     Attributes:
-        case: what is to be judged now; None if nothing is left.
-        deciding: True if it ends a difference.
-        again: True if the rater judged it before.
-        done: things that the rater has judged and that wait no more.
-        left: things that wait, this one too.
-        differing: differences that the rater may end.
-        last: the name of what the rater judged last; empty before that.
-        later: the name of what comes after this one; empty if nothing does.
+        case: the thing to judge now; None if nothing is left.
+        deciding: True if the form settles a disagreement.
+        again: True if the rater has judged it before.
+        done: the number of things that the rater has finished.
+        left: the number of things in the queue, including this one.
+        differing: the number of disagreements that the rater may settle.
+        last: the name of the thing that the rater judged last; empty for none.
+        later: the name of the next thing after this one; empty for none.
     """
 
     case: Case[FormT] | None
@@ -52,10 +52,10 @@ class DeskProgress(NamedTuple):
     """The progress of a set.
 
     Attributes:
-        things: that can be judged.
-        settled: of them, those on which something holds: as many as wanted agree, or somebody decided.
-        differing: on which raters differ.
-        raters: everybody who has judged some, in the order of appearance, where it is told who they are.
+        things: the number of things that can be judged.
+        settled: the number of things with an outcome: enough raters agree, or somebody has decided.
+        differing: the number of things on which raters disagree.
+        raters: the raters, in the order of appearance; empty if they stay anonymous.
     """
 
     things: int
@@ -65,7 +65,7 @@ class DeskProgress(NamedTuple):
 
 
 class Difference(NamedTuple, Generic[FormT]):
-    """A thing on which raters differ, or differed before somebody decided."""
+    """A thing on which raters disagree, or disagreed before somebody decided."""
 
     case: Case[FormT]
     said: Mapping[str, FormT]
@@ -75,15 +75,15 @@ class Difference(NamedTuple, Generic[FormT]):
 def next_work(
     desk: Desk[FormT], reader: LogReader, data: str, rater: str, *, name: str = "", deciding: bool = False
 ) -> Work[FormT]:
-    """Return what a rater is to do next: what waits for them; then what a third is to decide.
+    """Return a rater's next work: things to judge first, then disagreements for a third person to settle.
 
     Args:
-        desk: where.
-        reader: of the log.
+        desk: the desk.
+        reader: a reader of the log.
         data: the set.
-        rater: by pseudonym.
-        name: what the rater looks at, in place of what comes next.
-        deciding: True to end differences that people discuss.
+        rater: the rater's pseudonym.
+        name: the thing to show instead of the next one.
+        deciding: True to settle disagreements in a discussion.
     """
     cases = desk.cases(reader, data)
     due = [case for case in cases if desk.awaits(case, rater)]
@@ -117,32 +117,32 @@ def judgments(
     submission: str,
     deciding: bool = False,
 ) -> tuple[Item | Judgment, ...]:
-    """Return the rows that a form from a desk makes, to be written in this order; nothing is written here.
+    """Return the log rows for a form from a desk, to be written in this order; nothing is written here.
 
     Args:
-        desk: where.
-        reader: of the log.
+        desk: the desk.
+        reader: a reader of the log.
         data: the set.
-        rater: by pseudonym.
-        name: of what is judged.
-        values: the fields that were sent.
-        submission: the same is the same form, however often it is sent.
-        deciding: True if it ends a difference that people discuss.
+        rater: the rater's pseudonym.
+        name: the name of the thing.
+        values: the values that were sent.
+        submission: an idempotency key: repeated submissions have the same key.
+        deciding: True if the form settles a disagreement in a discussion.
 
     Raises:
         DeskFormError: if the form breaks rules.
-        InputError: if there is no such thing, it cannot be judged by this person, or a choice is none.
+        InputError: if there is no such thing, this person may not judge it, or a choice is unknown.
     """
     desk.form.require_name(rater)
     case = _case_called(desk.cases(reader, data), name)
     if not case.ready:
         raise InputError(f"{case.title} cannot be judged now.", code="not_ready", thing=case.title)
     if desk.elsewhere and rater in case.opinions.blind:
-        message = f"{rater} is one of those who said what {case.title} is to be; somebody else is to decide."
+        message = f"{rater} has given an opinion on {case.title}, so somebody else must decide."
         raise InputError(message, code="own_thing", person=rater, thing=case.title)
     if deciding and not (desk.may_decide(case, rater) or case.opinions.decided is not None):
         raise InputError(
-            f"{case.title}: nothing is to be decided.", code="nothing_to_decide", thing=case.title
+            f"{case.title}: there is nothing to decide.", code="nothing_to_decide", thing=case.title
         )
     before = case.form(rater)
     _require_fields(desk, case, before, values)
@@ -156,7 +156,7 @@ def judgments(
 
 
 def _require_fields(desk: Desk[FormT], case: Case[FormT], form: FormT | None, values: Values) -> None:
-    """Refuse choices that there are not, and bits of a form that nobody is asked for."""
+    """Refuse unknown choices, and values of fields that are not asked for."""
     fields = {group.key(field): field for group in desk.groups(case, form) for field in group.fields}
     for name, value in values.items():
         field = fields.get(name)
@@ -167,19 +167,19 @@ def _require_fields(desk: Desk[FormT], case: Case[FormT], form: FormT | None, va
 
 
 def _require_kind(field: Field, value: Any) -> None:
-    """Refuse what is no value of a field, and choices that there are not; entries are left to `Desk.read`."""
+    """Refuse invalid values of a field, and unknown choices; `Desk.read` checks entries."""
     if field.kind == "entries":
         return
     chosen = value if field.kind == "choices" else [value] if value or field.kind == "text" else []
     if not isinstance(chosen, list) or not all(isinstance(each, str) for each in chosen):
-        message = f"{value!r} is no {field.kind} of {field.name}."
+        message = f"{value!r} is not a valid value of {field.name} ({field.kind})."
         raise InputError(message, code="no_choice", value=value)
     if field.choices:
         require_known(chosen, field.choices, f"choice of {field.name}")
 
 
 def desk_progress(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> DeskProgress:
-    """Return how far the things of a set are."""
+    """Return the progress of a set."""
     ready = [case for case in cases if case.ready]
     named = ready if not desk.elsewhere else []
     raters = dict.fromkeys(rater for case in named for rater in case.opinions.blind)
@@ -194,31 +194,31 @@ def desk_progress(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> DeskProgre
 def differences(
     desk: Desk[FormT], cases: Sequence[Case[FormT]], rater: str
 ) -> tuple[tuple[Difference[FormT], ...], int]:
-    """Return the things that raters differ on and this one may see, and the number of the others."""
+    """Return the disagreements that this rater may see, and the number of the others."""
     differing = [case for case in cases if len(set(map(desk.outcome, case.opinions.blind.values()))) > 1]
-    seen = [case for case in differing if desk.may_see(case, rater)]
-    shown = tuple(Difference(case, _named_or_numbered(desk, case), case.opinions.decided) for case in seen)
+    visible = [case for case in differing if desk.may_see(case, rater)]
+    shown = tuple(Difference(case, _forms_by_rater(desk, case), case.opinions.decided) for case in visible)
     return shown, len(differing) - len(shown)
 
 
-def _named_or_numbered(desk: Desk[FormT], case: Case[FormT]) -> Mapping[str, FormT]:
-    """Return what raters said, by their names; by numbers where it is not told who they are."""
-    said = case.opinions.blind
-    return {str(number): form for number, form in enumerate(said.values(), 1)} if desk.elsewhere else said
+def _forms_by_rater(desk: Desk[FormT], case: Case[FormT]) -> Mapping[str, FormT]:
+    """Return the forms by the names of raters, or by numbers if raters stay anonymous."""
+    forms = case.opinions.blind
+    return {str(number): form for number, form in enumerate(forms.values(), 1)} if desk.elsewhere else forms
 
 
 def agreement_of_pairs(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> tuple[Section, ...]:
-    """Return the agreement of every two raters on what both judged, with Cohen's kappa; empty without two."""
-    said = [{rater: desk.outcome(form) for rater, form in case.opinions.blind.items()} for case in cases]
-    raters = sorted({rater for outcomes in said for rater in outcomes})
+    """Return the agreement of all pairs of raters on shared things, with Cohen's kappa; empty for none."""
+    by_case = [{rater: desk.outcome(form) for rater, form in case.opinions.blind.items()} for case in cases]
+    raters = sorted({rater for outcomes in by_case for rater in outcomes})
     rows = []
     for first, second in combinations(raters, 2):
         both = [
-            (outcomes[first], outcomes[second]) for outcomes in said if {first, second} <= outcomes.keys()
+            (outcomes[first], outcomes[second]) for outcomes in by_case if {first, second} <= outcomes.keys()
         ]
         if both:
-            mine, theirs = zip(*both, strict=True)
-            observed, kappa = cluster_kappa(mine, theirs, range(len(both)))
+            one, other = zip(*both, strict=True)
+            observed, kappa = cluster_kappa(one, other, range(len(both)))
             rows.append((f"{first}, {second}", len(both), observed, kappa))
     if not rows:
         return ()
@@ -227,7 +227,7 @@ def agreement_of_pairs(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> tuple
 
 
 def measures_section(title: str, measures: Sequence[tuple[str, Interval | None]]) -> tuple[Section, ...]:
-    """Return agreement with its intervals, and why some of it is undefined; empty if all of it is."""
+    """Return a section on agreement with intervals, and a remark on undefined ones; empty if all are."""
     undefined = [name for name, value in measures if value is None]
     if len(undefined) == len(measures):
         return ()
@@ -246,7 +246,7 @@ def _is_settled(desk: Desk[FormT], case: Case[FormT]) -> bool:
 
 
 def _order_cases(desk: Desk[FormT], rater: str, cases: Sequence[Case[FormT]]) -> tuple[Case[FormT], ...]:
-    """Return things in the order in which a rater judges them; what they have begun comes first."""
+    """Return things in the order in which a rater judges them, begun ones first."""
     ordered = in_own_order(cases, desk.name, rater, lambda case: case.name) if desk.own_order else cases
     return tuple(sorted(ordered, key=lambda case: rater not in case.begun))
 

@@ -1,12 +1,12 @@
-"""Desks: where people judge what others said or did, as benchmarks declare them.
+"""Declarations of desks, at which people judge what others said or did.
 
-A `Desk` is a form of `simulator.judging` with its fields, the sets of things that are judged with it, what is
-shown of each, and what becomes of differences. The researchers' page draws every desk; what is due to whom
-and what comes of a form is in `simulator.desk_work`. Raters judge blind to each other.
+A `Desk` consists of a form of `simulator.judging` with its fields, sets of things to judge, what is shown of
+each thing, and a rule for disagreements. The researchers' page renders every desk; `simulator.desk_work`
+decides who judges what next, and turns forms into log rows. Raters judge blind to each other.
 
-A form is sent whole, or filled in bit by bit (`Desk.sheet`): then each bit is saved when it is said, and the
-form counts, and is seen by others, when its rater has finished it. A `Field` is not that of
-`simulator.form_blocks`: declared once for all things, with keys, it may send the form.
+A form is sent as a whole, or filled in step by step (`Desk.sheet`): then each field is saved immediately, and
+the form counts, and is visible to others, once its rater has finished it. Unlike the `Field` of
+`simulator.form_blocks`, a `Field` here is declared once for all things, has keys, and may send the form.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ if TYPE_CHECKING:
 
 
 Values = Mapping[str, Any]
-"""Fields of a form, as its page has them: a choice, a text, a list of choices."""
+"""The values of a form on its page, by field: a choice, a text, or a list of choices."""
 FINISHED: Final = "finished"
-"""The value that says of a form that is filled in bit by bit whether its rater has finished it: yes or no."""
+"""The value that marks a form filled in step by step as finished: yes or no."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """A field of a desk's form.
 
-    Its texts: ``DESK.field.NAME``, beside it ``DESK.field.NAME_note``; of a choice ``WORDS.CHOICE`` and
-    ``WORDS.CHOICE_note``; of entries those of `simulator.form_blocks.Entries`.
+    Its texts are ``DESK.field.NAME`` and ``DESK.field.NAME_note``; those of a choice ``WORDS.CHOICE`` and
+    ``WORDS.CHOICE_note``; those of entries as in `simulator.form_blocks.Entries`.
 
     Attributes:
-        name: of the value.
+        name: the name of the value.
         kind: one ``choice`` or several ``choices`` of a list, a ``text``, or ``entries``, each with `fields`.
-        choices: of a choice; the first keys of the keyboard are those of the first field that has any.
-        words: where the texts of choices stand; by default ``DESK.NAME``.
-        names: language -> the name of each choice and what to know about it, where no text has them; an empty
+        choices: the choices; the first field with choices gets the first keyboard keys.
+        words: the prefix of the texts of choices; by default ``DESK.NAME``.
+        names: returns for a language the name and note of each choice, if they are not in texts; an empty
             name is for `words`.
-        colours: of the choices, in their order.
+        colours: the colours of the choices, in order.
         sends: True if choosing sends the form.
-        several: a field: this one is asked only while two of its choices or more are made.
-        rows: of a text.
-        keys: of the keyboard, one for each choice, or the one that leads to a text; by default digits.
-        usual: the choice that a form means which makes none.
-        free: True if a choice can be taken back.
-        brief: True if choices stand in a row, and what to know about each behind its name.
-        fields: of an entry: a choice, which is its kind, and texts (`Case.originals`). For each choice of the
-            field `several` that is made there is an entry of this kind at least.
-        most: entries that there can be.
+        several: another field; this one is asked only while two or more of its choices are ticked.
+        rows: the height of a text field.
+        keys: keyboard keys, one for each choice, or the key that focuses a text; by default digits.
+        usual: the choice that is assumed if none is made.
+        free: True if a choice can be undone.
+        brief: True if choices are in a row, with their notes after their names.
+        fields: the fields of an entry: a choice, which is its kind, and texts (`Case.originals`). Each ticked
+            choice of the field `several` has at least one entry of its kind.
+        most: the maximum number of entries.
     """
 
     name: str
@@ -83,12 +83,12 @@ class Field:
 
 
 class Offer(NamedTuple):
-    """A form of somebody else's that can be taken over, as a whole or in part.
+    """Another person's form, which can be adopted entirely or in part.
 
     Attributes:
-        values: its fields; of entries, those that are taken over are added to what is there.
-        name: of whose it is, if it is to be shown beside the others; they are numbered otherwise.
-        remark: more that was said, which is not taken over.
+        values: its values; adopted entries are added to the existing ones.
+        name: the name of its author, if it is to be shown; otherwise authors are numbered.
+        remark: a remark that is not adopted.
     """
 
     values: Values
@@ -97,14 +97,14 @@ class Offer(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Fields on a part of a thing.
+    """The fields on a part of a thing.
 
     Attributes:
-        fields: in order.
-        name: begins the names of the fields' values, with a dot behind it; empty for none.
-        title: of the part.
-        note: beside it.
-        moment: the turn of a `simulator.drawn_blocks.TreeReplay` with which the group is shown; None: always.
+        fields: the fields, in order.
+        name: a prefix of the names of values, followed by a dot; empty for none.
+        title: the title of the part.
+        note: a note next to the title.
+        moment: the turn of a `simulator.drawn_blocks.TreeReplay` at which it is shown; None for always.
     """
 
     fields: Sequence[Field]
@@ -119,12 +119,12 @@ class Group(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A form on a thing as a rater has it before them, to be filled in bit by bit.
+    """The current state of a form that a rater fills in step by step.
 
     Attributes:
-        groups: that can be filled in now.
-        lacks: what is still to be said before the form can be finished.
-        doubt: what finishing it now means, if that is to be confirmed.
+        groups: the groups that can be filled in now.
+        lacks: what is missing before the form can be finished.
+        doubt: a question to confirm before finishing it; empty for none.
     """
 
     groups: Sequence[Group]
@@ -134,27 +134,27 @@ class Sheet(NamedTuple):
 
 FormT = TypeVar("FormT")
 ALL: Final = ""
-"""The set of everything there is, where a desk has it."""
+"""The set of all things, for desks that have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case(Generic[FormT]):
-    """A thing that is judged.
+    """A thing to judge.
 
     Attributes:
-        key: of the item, by its hash, or of the episode, by its id.
-        name: names it on pages and in addresses; must not tell what raters are not to know.
-        title: what it is called in lists.
-        show: what a rater sees of it.
-        language: of its words.
-        opinions: on it.
-        begun: rater -> their form, where they have not finished it.
-        ready: False if it cannot be judged yet, or no more.
-        item: the row that the log needs before a judgment of it, if it is not there yet.
-        thing: what it is, for `Desk.read`.
-        proposed: what the form begins with, if its reader has filled in none yet.
-        offers: forms of others that can be taken over, the oldest first.
-        originals: the texts with which entries begin and with which they are compared, by field.
+        key: the hash of the item, or the id of the episode.
+        name: the name on pages and in URLs; it must not reveal what raters are not to know.
+        title: the title in lists.
+        show: returns the blocks shown to raters.
+        language: the language of its texts.
+        opinions: the opinions on it.
+        begun: rater -> their unfinished form.
+        ready: False if it cannot be judged yet, or any more.
+        item: the row that must be logged before a judgment of it, if it is not in the log yet.
+        thing: the thing itself, for `Desk.read`.
+        proposed: the initial values of the form for a rater who has not filled it in yet.
+        offers: forms of others that can be adopted, oldest first.
+        originals: the initial texts of entries, with which they are compared, by field.
     """
 
     key: str
@@ -172,12 +172,12 @@ class Case(Generic[FormT]):
     originals: Mapping[str, str] = field(default_factory=dict)
 
     def form(self, rater: str) -> FormT | None:
-        """Return the newest form of a rater, finished or not; None before there is one."""
+        """Return the latest form of a rater, finished or not; None if there is none yet."""
         own = self.own(rater)
         return self.begun.get(rater) if own is None else own
 
     def own(self, rater: str) -> FormT | None:
-        """Return the newest form of a rater that counts; None before there is one."""
+        """Return the latest form of a rater that counts; None if there is none yet."""
         opinions = self.opinions
         return opinions.decided if opinions.decider == rater and rater else opinions.blind.get(rater)
 
@@ -186,33 +186,33 @@ class Case(Generic[FormT]):
 class Desk(Generic[FormT]):
     """A desk of a benchmark.
 
-    Its words stand in the benchmark's ``desks.yaml`` under its name; blocks call them ``desks.NAME.…``.
+    Its texts are in the benchmark's ``desks.yaml`` under its name; blocks refer to them as ``desks.NAME.…``.
 
     Attributes:
-        name: in addresses and texts, unlike that of every other desk of the benchmark.
-        form: the judgments that it makes.
-        fields: of the form, in order.
-        sets: what can be judged together: a run or a data set, by name; `ALL` for everything at once.
-        cases: the things of a set, in its order.
-        outcome: of a form: what raters may differ in.
-        read: makes a form of the fields that were sent; raises an `InputError` or a `DeskFormError`.
-        sheet: where the form is filled in bit by bit: of a thing and what its rater has said so far, which
-            is None at first. `read` then gets everything that was said, `FINISHED` with it, and its form may
-            not be complete.
-        rows: what goes into the log for a form, after the rater's one before, under an idempotency key; by
+        name: the name in URLs and texts, unique within the benchmark.
+        form: the form of its judgments.
+        fields: the fields of the form, in order.
+        sets: returns the names of the sets (runs or data sets) that can be judged; `ALL` for everything.
+        cases: returns the things of a set, in order.
+        outcome: returns the part of a form that raters may disagree on.
+        read: builds a form from the values that were sent; raises an `InputError` or a `DeskFormError`.
+        values: returns the values of a form.
+        sheet: if the form is filled in step by step: returns its state for a thing and the rater's form so
+            far, None at first. `read` then gets all values so far, including `FINISHED`, and its form may be
+            incomplete.
+        rows: returns the log rows for a form, given the rater's previous form and an idempotency key; by
             default one judgment.
-        values: the fields of a form.
-        raters: people who judge each thing; None for any number.
-        most_raters: up to so many may judge each, if whoever begins there says so; 0: `raters` it is.
-        decides: who ends a difference: a ``third`` person, who is not shown what the others said; in a
-            ``discussion`` anybody who is through, with the others' forms before them; None: nobody.
-        elsewhere: True if what people differ in was said elsewhere, in a run: here differences are ended, or
-            what they agree on is corrected, by others than those; who they are is not told.
-        tell: a problem of a form (`DeskFormError.problems`) in words of a language.
-        own_order: True if each rater has an order of their own; else that of the set.
-        agreement: sections on how far people agree, for a rater; by default of every two of them.
-        files: what can be taken home of a set: name of a file -> what writes it.
-        command: makes something to judge, where there is nothing yet.
+        raters: the number of people who judge each thing; None for any number.
+        most_raters: the maximum that a researcher may choose when starting a set; 0 for exactly `raters`.
+        decides: who settles a disagreement: a ``third`` person, who does not see the others' forms; in a
+            ``discussion`` anybody who has finished, with the others' forms shown; None for nobody.
+        elsewhere: True if the opinions come from a run: at this desk others settle disagreements or correct
+            agreed answers, and the people of the run stay anonymous.
+        tell: returns the text of a problem of a form (`DeskFormError.problems`) in a language.
+        own_order: True if each rater gets a different order; otherwise the order of the set.
+        agreement: returns sections on agreement, for a rater; by default for all pairs of raters.
+        files: downloads of a set: file name -> function that writes the file.
+        command: the command that creates things to judge, shown if there are none.
     """
 
     name: str
@@ -236,7 +236,7 @@ class Desk(Generic[FormT]):
     command: str = ""
 
     def groups(self, case: Case[FormT], form: FormT | None) -> Sequence[Group]:
-        """Return the fields on a thing, for somebody who has filled in a form so far."""
+        """Return the groups of fields on a thing, given the rater's form so far."""
         return (Group(self.fields),) if self.sheet is None else self.sheet(case, form).groups
 
     def awaits(self, case: Case[FormT], rater: str) -> bool:
@@ -247,11 +247,11 @@ class Desk(Generic[FormT]):
         return case.opinions.awaits(rater, raters)
 
     def differs(self, case: Case[FormT]) -> bool:
-        """Return True if raters differ on a thing and nobody has decided."""
+        """Return True if raters disagree on a thing and nobody has decided."""
         return self.decides is not None and case.ready and case.opinions.differs(self.outcome)
 
     def may_decide(self, case: Case[FormT], rater: str) -> bool:
-        """Return True if a rater may end the difference on a thing."""
+        """Return True if a rater may settle the disagreement on a thing."""
         if not self.differs(case):
             return False
         if self.decides == "discussion":
@@ -259,7 +259,7 @@ class Desk(Generic[FormT]):
         return rater not in case.opinions.blind
 
     def may_see(self, case: Case[FormT], rater: str) -> bool:
-        """Return True if a rater may see what others said of a thing; without a name everybody may."""
+        """Return True if a rater may see others' forms on a thing; without a rater's name always."""
         if not rater or self.elsewhere:
             return True
         return case.own(rater) is not None or (self.decides == "discussion" and not self.awaits(case, rater))

@@ -1,4 +1,4 @@
-"""Blocks that are drawn: shares and amounts as bars, and trees of answers."""
+"""Graphical blocks: bars of shares and amounts, and trees of answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class BarRow(NamedTuple):
-    """A name, a share from 0 to 1 for each column, and what is said of a row that stands out."""
+    """A name, a share from 0 to 1 for each column, and a badge for a row that stands out."""
 
     name: Words
     shares: Sequence[float]
@@ -24,9 +24,9 @@ class Bars(NamedTuple):
     """Rows of bars over the same columns, and rows of letters below them.
 
     Attributes:
-        rows: of bars.
-        strips: names, and a cell of one or two letters for each column.
-        label: what the bars say, for screen readers.
+        rows: the rows of bars.
+        strips: pairs of a name and, for each column, a cell of one or two letters.
+        label: a description of the bars, for screen readers.
     """
 
     rows: Sequence[BarRow]
@@ -35,15 +35,15 @@ class Bars(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """A name and how much of it there is.
+    """A named amount.
 
     Attributes:
-        name: of it, in the item's language or the page's.
-        share: of the longest bar, from 0 to 1.
-        value: how much, as people read it.
-        note: beside the name.
-        badge: what is said of one that stands out.
-        look: ``right`` or ``strong`` sets it off, ``wrong`` in another way.
+        name: the name, in the item's language or the page's.
+        share: the length, as a share of the longest bar, from 0 to 1.
+        value: the amount, formatted for readers.
+        note: a note next to the name.
+        badge: a badge for an amount that stands out.
+        look: the emphasis.
     """
 
     name: Words
@@ -58,8 +58,8 @@ class Amounts(NamedTuple):
     """Amounts as bars on one scale.
 
     Attributes:
-        rows: from above.
-        head: what names and values are, for screen readers.
+        rows: the amounts, from top to bottom.
+        head: the headings of names and values, for screen readers.
     """
 
     rows: Sequence[Amount]
@@ -74,12 +74,12 @@ class TreeNode:
     """A node of a tree of answers, and the nodes below it.
 
     Attributes:
-        index: its name in moves.
-        label: what people see as its name.
-        text: what is said when it is given.
-        note: what it is about.
-        state: whether it may be given now.
-        children: the nodes that can be given after it.
+        index: the name in moves.
+        label: the displayed name.
+        text: the answer that it gives.
+        note: its topic.
+        state: its availability.
+        children: the nodes that become available after it.
     """
 
     index: str
@@ -91,12 +91,12 @@ class TreeNode:
 
 
 class Tree(NamedTuple):
-    """A tree whose available nodes can be given, as they are or with words around them.
+    """A tree whose available nodes can be given as answers, verbatim or in other words.
 
     Attributes:
-        root: of the tree.
-        hint: what to do, beside the place for a reply.
-        several: True if one turn may give more than one.
+        root: the root of the tree.
+        hint: instructions, next to the input.
+        several: True if one turn may give several nodes.
     """
 
     root: TreeNode
@@ -105,15 +105,15 @@ class Tree(NamedTuple):
 
 
 class ReplayTurn(NamedTuple):
-    """A turn of a conversation that is over.
+    """A turn of a finished conversation.
 
     Attributes:
-        move: as it was made.
+        move: the move.
         did: what it did, in a few words.
         why: the reasons.
-        choices: what else could have been done.
+        choices: the alternatives.
         gave: the nodes that it gave.
-        available: the nodes that could be given after it.
+        available: the nodes that were available after it.
     """
 
     move: Move
@@ -125,7 +125,7 @@ class ReplayTurn(NamedTuple):
 
 
 class TreeReplay(NamedTuple):
-    """A conversation that is over, to go through turn by turn beside the tree that its answers came from."""
+    """A finished conversation, to go through turn by turn next to the tree of its answers."""
 
     turns: Sequence[ReplayTurn]
     root: TreeNode

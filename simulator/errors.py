@@ -1,16 +1,16 @@
-"""What can go wrong, and where it is caught.
+"""The exception hierarchy, and what each error does to an episode.
 
 ::
 
-    AskbackError              anything Askback raises on purpose; its message names the way out
-    ├── InputError            a file, option or field a user gave is wrong (names file, line or field)
+    AskbackError              anything Askback raises on purpose; the message says how to fix it
+    ├── InputError            a user's file, option or field is wrong (names file, line or field)
     ├── SeatError             a seat broke the rules of its benchmark          -> episode aborted
-    ├── WorkerFailed          a process that played or computed was lost; the same command continues
-    ├── ConflictError         a submission that does not fit the log (stale page, another tab)
+    ├── WorkerFailed          a worker process died; running the same command again continues
+    ├── ConflictError         a submission does not match the log (stale page, another tab)
     └── models.ModelError     a language model failed (see simulator.models.errors) -> episode failed
 
-A bad episode is data, not a crash: `runner.execute` is the one boundary that turns these into an
-ending row. A *parse error* (a model's answer had the wrong form) is not a *rule violation*.
+A bad episode is data, not a crash: `runner.execute` is the only place that turns these errors into an
+ending row. A *parse error* (a model's answer is malformed) is not a *rule violation*.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from collections.abc import Mapping
 
 
 class AskbackError(Exception):
-    """Base of all errors raised on purpose.
+    """Base class of all errors raised on purpose.
 
     Attributes:
-        code: names what went wrong, so that a page can say it in a person's language; empty where nobody
-            meets it in a browser, or where a page says the message as it is. The command line, files and
-            logs say the message.
-        named: the values in it, by name.
+        code: identifies the error so that pages can translate it; empty if it never reaches a browser, or if
+            pages show the message itself. The command line, files and logs always use the message.
+        named: the values in the message, by name.
     """
 
     code: str = ""
@@ -37,15 +36,15 @@ class AskbackError(Exception):
 
 
 class InputError(AskbackError):
-    """Something a user gave is wrong; the message names it and says what to do."""
+    """Invalid input from a user; the message names it and says what to do."""
 
 
 class SeatError(AskbackError):
     """A seat broke the rules; the episode is aborted.
 
     Attributes:
-        cause: the seat, or ``parser`` if its answer could not be read.
-        node: the node it is about, if any.
+        cause: the seat, or ``parser`` if its answer could not be parsed.
+        node: the tree node concerned, if any.
     """
 
     def __init__(self, message: str, cause: str, *, code: str = "", node: str = "") -> None:
@@ -55,24 +54,24 @@ class SeatError(AskbackError):
 
 
 class ConflictError(AskbackError):
-    """A submission does not fit what the log holds; the page should be shown anew."""
+    """A submission that does not match the log; the page should be reloaded."""
 
 
 class WorkerFailed(AskbackError):
-    """A process that played or computed ended before its work did; what it has played is in the log."""
+    """A worker process that died before finishing; the episodes it finished are in the log."""
 
 
 class Trouble(str):
-    """A failure of the seats opposite, for whoever waits: the English words, and a code for pages.
+    """A failure of another seat, as shown to a waiting person: an English message, and a code for pages.
 
     Attributes:
-        code: as of `AskbackError`.
+        code: see `AskbackError.code`.
     """
 
     code: str
 
     def __new__(cls, message: str, code: str = "") -> Trouble:
-        """Make words with their code."""
-        made = super().__new__(cls, message)
-        made.code = code
-        return made
+        """Create a message with its code."""
+        trouble = super().__new__(cls, message)
+        trouble.code = code
+        return trouble

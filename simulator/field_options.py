@@ -1,8 +1,8 @@
-"""Fields of pydantic models as options of commands: name, type, bounds and help are those of the field.
+"""Fields of pydantic models as command-line options.
 
-A field of a model is an option ``--name``; its description is the help, bounds of a whole number are the
-option's range, and a field that is a model itself stands for its fields. What is otherwise on a command
-line, the field's `Option` says. `options_of` gives the options, `read_options` reads what was typed.
+A field ``name`` becomes an option ``--name``: its description is the help, bounds of an integer are the
+option's range, and a nested model contributes its fields. The field's `Option` declares differences on the
+command line. `options_of` returns the options, `read_options` reads the typed values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simulator.fields import FieldFault, Option, first_fault
 
 ModelT = TypeVar("ModelT")
 AnnotatedOption = tuple[Any, Any]
-"""The annotation of a command's parameter, and its default."""
+"""The annotation and the default of a command's parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +31,12 @@ class OptionField:
     """An option of a command as a field of a form.
 
     Attributes:
-        kind: of the field; ``file`` for a path, which a form from elsewhere does not ask for.
-        default: that it has unless it is typed.
-        least: of a number; None where there is none.
-        most: likewise.
-        flags: it as it is typed; of a switch, for on and for off.
+        kind: the kind of field; ``file`` for a path, which forms in a browser leave out.
+        default: the option's default.
+        least: the minimum of a number; None for no bound.
+        most: the maximum of a number; None for no bound.
+        several: True if the option may be repeated.
+        flags: the option as it is typed; for a switch, the flags for on and off.
     """
 
     name: str
@@ -49,22 +50,22 @@ class OptionField:
     flags: tuple[str, ...]
 
     def words(self, value: Any) -> list[str]:
-        """Return a value as it is typed."""
+        """Return the words that set the option to a value."""
         if self.kind == "switch":
             return [self.flags[not value]]
         return [f"{self.flags[0]}={each}" for each in (value if self.several else [value])]
 
 
 def options_of(model: type[Any]) -> dict[str, AnnotatedOption]:
-    """Return the options that the fields of a model are: parameter -> annotation and default."""
+    """Return the options for the fields of a model: parameter -> annotation and default."""
     return {name: _annotated_option(name, field) for name, field in _typed_fields(model)}
 
 
 def read_options(model: type[ModelT], options: Mapping[str, Any]) -> ModelT:
-    """Return a model out of a command's options; None is what nobody typed, for which the default stands.
+    """Build a model from a command's options; None stands for the default.
 
     Raises:
-        InputError: if one is out of its range; names the option.
+        InputError: if a value is invalid; names the option.
     """
     values: dict[str, Any] = {}
     for name, field in _fields(model).items():
@@ -82,7 +83,7 @@ def read_options(model: type[ModelT], options: Mapping[str, Any]) -> ModelT:
 
 
 def option_field(name: str, option: AnnotatedOption) -> OptionField:
-    """Return an option of a command as a field of a form."""
+    """Convert an option of a command to a field of a form."""
     annotation, default = option
     kind, *extras = get_args(annotation)
     info = next(extra for extra in extras if isinstance(extra, OptionInfo))
@@ -108,15 +109,15 @@ def option_field(name: str, option: AnnotatedOption) -> OptionField:
 
 
 def _without_none(kind: Any) -> Any:
-    """Return a type out of its union with None, or the type alone."""
+    """Return a type without ``None`` if it is an optional type."""
     kinds = [each for each in get_args(kind) if each is not type(None)]
     return kind if get_origin(kind) in (Literal, list) or len(kinds) != 1 else kinds[0]
 
 
 def logged_values(model: Any) -> dict[str, Any]:
-    """Return the typed fields of a model as the log has them: plain values, by the fields' names.
+    """Return the fields of a model to be logged, as JSON values by name.
 
-    Of a model within it the log has what differs from its default.
+    Of a nested model only the values that differ from the defaults are logged.
     """
     plain = TypeAdapter(type(model)).dump_python(model, mode="json")
     logged: dict[str, Any] = {}
@@ -134,7 +135,7 @@ def _changed_names(model: type[Any], value: Any) -> list[str]:
 
 
 def _fields(model: type[Any]) -> Mapping[str, FieldInfo]:
-    """Return the fields of a pydantic model, or of a dataclass whose annotations are pydantic's."""
+    """Return the fields of a pydantic model, or of a dataclass with pydantic annotations."""
     if not is_dataclass(model):
         return cast("type[BaseModel]", model).model_fields
     hints = get_type_hints(model, include_extras=True)
@@ -149,7 +150,7 @@ def _default(field: FieldInfo) -> Any:
 
 
 def _typed_fields(model: type[Any]) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield each field that is typed, by the name under which it is."""
+    """Yield each field that is an option, by the option's name."""
     for name, field in _fields(model).items():
         if (below := _nested_model(field)) is not None:
             yield from _typed_fields(below)
@@ -166,10 +167,10 @@ def _annotated_option(name: str, field: FieldInfo) -> AnnotatedOption:
         kind, default = _list(get_args(kind)[0]), None
     elif _option(field).unset:
         kind, default = kind | None, None
-    ready = next((extra for extra in field.metadata if isinstance(extra, OptionInfo)), None)
-    if ready is not None:
-        return Annotated[kind, ready], default
-    # A switch that is off has no opposite; one that is on, or that others decide, is turned off with --no-….
+    declared = next((extra for extra in field.metadata if isinstance(extra, OptionInfo)), None)
+    if declared is not None:
+        return Annotated[kind, declared], default
+    # A switch that is off by default has no --no-… flag.
     spellings = [f"--{name.replace('_', '-')}"] if default is False else []
     least, most = _range(field)
     return Annotated[kind, typer.Option(*spellings, help=field.description, min=least, max=most)], default
@@ -180,7 +181,7 @@ def _list(kind: Any) -> Any:
 
 
 def _range(field: FieldInfo) -> tuple[int | None, int | None]:
-    """Return the least and the greatest value of a whole number; None where the field names no bound."""
+    """Return the minimum and maximum of an integer field; None for no bound."""
     least, most = None, None
     if float not in (field.annotation, *get_args(field.annotation)):
         for bound in field.metadata:
@@ -207,7 +208,7 @@ def _option(field: FieldInfo) -> Option:
 
 
 def _nested_model(field: FieldInfo) -> type[Any] | None:
-    """Return the model that a field is, whose fields are options; None for other fields."""
+    """Return the model of a field whose own fields are options; None for other fields."""
     kind: Any = field.annotation
     model = isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind))
     return kind if model and not _option(field).hidden else None

@@ -1,6 +1,6 @@
-"""Values that people write, in study files, options and files of items: read by field, with clear faults.
+"""Types and readers of fields in study files, options and item files, with clear faults.
 
-What pydantic finds wrong with a value is said in one way: the field, what it is, what it should be.
+Pydantic's errors are reported in one form: the field, its value, and what it should be.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def refuse_blank(text: str) -> str:
-    """Return a text that is not blank; any other is a fault."""
+    """Return `text` if it is not blank; otherwise report a fault."""
     if not text.strip():
         raise PydanticCustomError("blank", "is empty")
     return text
@@ -50,42 +50,42 @@ def _number_as_text(value: Any) -> Any:
 
 
 Said = Annotated[str, AfterValidator(refuse_blank)]
-"""A text that says something."""
+"""A text that is not blank."""
 Key = Annotated[Said, BeforeValidator(_number_as_text)]
-"""An id: a text, also where a file has a number."""
+"""An id, as text even if the file has a number."""
 Whole = Annotated[int, Strict()]
-"""A whole number that is written as one."""
+"""An integer; texts and floats are refused."""
 Flag = Annotated[bool, Strict()]
-"""True or false."""
+"""A boolean; texts and numbers are refused."""
 
 
 def null_as(default: Any) -> BeforeValidator:
-    """Return what reads null in a field as `default`."""
+    """Return a validator that reads null as `default`."""
     return BeforeValidator(lambda value: default if value is None else value)
 
 
 def plain_number(value: float | None) -> float | str | None:
-    """Return a number as JSON can hold it: infinity as the text ``inf``."""
+    """Return a number as a JSON value; infinity becomes the text ``inf``."""
     return str(value) if value is not None and math.isinf(value) else value
 
 
 Number = Annotated[float, PlainSerializer(plain_number)]
 """A number, which may be infinite."""
 Finite = Annotated[float, Strict(), AllowInfNan(False)]
-"""A number that is one: neither infinite nor NaN, nor true or false."""
+"""A finite number; NaN and booleans are refused."""
 FiniteOrNone = Annotated[
     Finite | None,
     BeforeValidator(lambda value: None if isinstance(value, float) and not math.isfinite(value) else value),
 ]
-"""A number, or None where a file has none: null, NaN, infinity."""
+"""A finite number; null, NaN and infinity become None."""
 OptionalText = Annotated[str, null_as("")]
-"""A text that may be empty, or null."""
+"""A text that may be empty; null becomes an empty text."""
 OptionalTexts = Annotated[tuple[Said, ...], null_as(())]
-"""A list of texts that say something; null is none."""
+"""A list of texts that are not blank; null becomes an empty list."""
 
 
 def reading(read: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Return a reader of values for pydantic, out of one that raises `InputError`."""
+    """Return `read` as a validator for pydantic, which reports an `InputError` as a fault of the field."""
 
     def read_field(value: Any) -> T:
         try:
@@ -97,9 +97,9 @@ def reading(read: Callable[[Any], T]) -> Callable[[Any], T]:
 
 
 def read_as(source: Any, make: Callable[[Any], Any] | None = None) -> GetPydanticSchema:
-    """Return what reads a field as a value of the type `source`, out of which `make` makes the field's own.
+    """Return a schema that reads a field as the type `source` and converts it with `make`, if given.
 
-    `make` may raise `InputError` or `ValueError`; without it that value is the field's.
+    `make` may raise `InputError` or `ValueError`.
     """
     if make is None:
         return GetPydanticSchema(lambda _, handler: handler(source))
@@ -109,7 +109,7 @@ def read_as(source: Any, make: Callable[[Any], Any] | None = None) -> GetPydanti
 
 
 def must(holds: Callable[[Any], bool], problem: str | Callable[[Any], str]) -> AfterValidator:
-    """Return a check of a field: where `holds` is not true of its value, `problem` says what is wrong."""
+    """Return a validator that reports `problem` if `holds` is false for the value."""
 
     def check(value: T) -> T:
         if not holds(value):
@@ -120,7 +120,7 @@ def must(holds: Callable[[Any], bool], problem: str | Callable[[Any], str]) -> A
 
 
 def of_length(length: int) -> AfterValidator:
-    """Return a check that a list has so many entries."""
+    """Return a validator that requires a list of the given length."""
     return must(
         lambda values: len(values) == length, lambda values: f"has {len(values)} entries, not {length}"
     )
@@ -128,13 +128,14 @@ def of_length(length: int) -> AfterValidator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """The particulars of a field on a command line; they go into its ``Annotated``.
+    """Differences of a field on the command line, given in its ``Annotated``.
 
     Attributes:
-        name: typed in place of the field's, such as ``turn_limit``.
-        kind: the type that it is typed as, if that is not the field's: a `Path` that is logged as a text.
-        unset: has no default there: until it is typed, others decide (the data, the model).
-        sparse: is logged only where it is not the default, as it is younger than logs that are continued.
+        name: the option's name, if it differs from the field's, such as ``turn_limit``.
+        kind: the option's type, if it differs from the field's: a `Path` that is logged as text.
+        unset: True if the option has no default: unless it is typed, the data or the model decide.
+        hidden: True if the field is not an option.
+        sparse: True to log only values other than the default, as older logs do not have the field.
     """
 
     name: str = ""
@@ -154,10 +155,10 @@ SPARSE: Final = Option(sparse=True)
 
 
 def read_fields(model: type[ModelT], values: Mapping[str, Any], where: str = "") -> ModelT:
-    """Return the fields of a model out of plain values by name; other values are left alone.
+    """Build a model from JSON values by name; other values are ignored.
 
     Raises:
-        InputError: names the field and what it can be.
+        InputError: names the field and the allowed values.
     """
     known = {name: values[name] for name in model.model_fields if name in values}
     try:
@@ -167,16 +168,16 @@ def read_fields(model: type[ModelT], values: Mapping[str, Any], where: str = "")
 
 
 class Fields(BaseModel):
-    """Fields of some record; a value is of the very type that its field has."""
+    """A record of fields, validated strictly: values are not converted."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, strict=True)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any], where: str = "") -> Self:
-        """Return the fields out of plain values.
+        """Build a record from JSON values.
 
         Raises:
-            InputError: names the field and what it can be.
+            InputError: names the field and the allowed values.
         """
         values = dict(given)
         try:
@@ -187,20 +188,20 @@ class Fields(BaseModel):
 
 
 class EpisodeOptions(Fields):
-    """The rules of an episode; options that are no concern of the benchmark's are left alone.
+    """The rules of an episode; other options are ignored.
 
     Attributes:
-        language: of the pages; a benchmark's own text is English.
+        language: the language of the pages; a benchmark's own texts are English.
     """
 
     language: Annotated[Language, HIDDEN] = "en"
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
-        """Return what an episode's options say.
+        """Read the rules from an episode's options.
 
         Raises:
-            InputError: if a value is not among those that there are.
+            InputError: if a value is not allowed.
         """
         return cls.parse(options)
 
@@ -209,11 +210,12 @@ class EpisodeOptions(Fields):
 
 
 class FieldFault(NamedTuple):
-    """A fault of one field; as a text, a sentence.
+    """A fault of one field; its text is a sentence.
 
     Attributes:
-        path: the fields and places that lead there; empty for the value as a whole.
-        code: what pydantic, or a field's own check, calls it.
+        path: field names and list positions that lead to the field; empty for the entire value.
+        problem: the predicate of the sentence.
+        code: the error type of pydantic or of the field's own validator.
     """
 
     path: tuple[int | str, ...]
@@ -222,7 +224,7 @@ class FieldFault(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The path as it is written: ``pair.objects[1]``."""
+        """The path as text: ``pair.objects[1]``."""
         return _join_path(self.path)
 
     def __str__(self) -> str:
@@ -232,13 +234,14 @@ class FieldFault(NamedTuple):
 def field_faults(
     error: ValidationError, value: Any = None, *, head: int = 0, known: str = ""
 ) -> Iterator[FieldFault]:
-    """Yield what pydantic finds wrong, keys that nobody knows first.
+    """Yield the faults found by pydantic, unknown keys first.
 
     Args:
-        error: of the validation.
-        value: that was validated; paths then name its fields alone, not the types among which pydantic chose.
-        head: parts of each path that name the type of the whole value.
-        known: the keys that there are, in words, for keys that nobody knows.
+        error: the validation error.
+        value: the validated value; if given, paths consist of its fields only, without the union types that
+            pydantic tried.
+        head: the number of leading parts of each path that name the type of the entire value.
+        known: the known keys, as text, for messages about unknown keys.
     """
     faults = error.errors(include_url=False)
     for fault in sorted(faults, key=lambda each: each["type"] != "extra_forbidden"):
@@ -264,9 +267,9 @@ _KINDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
 
 
 def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> FieldFault:
-    kind, context, path = fault["type"], fault.get("ctx", {}), tuple(_own_path(fault["loc"][head:], value))
+    kind, context, path = fault["type"], fault.get("ctx", {}), tuple(_field_path(fault["loc"][head:], value))
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        # The fault is the whole object's; what is wrong is the field that says which type it is.
+        # Pydantic reports the object; the fault is in the field that selects its type.
         path = (*path, context["discriminator"].strip("'"))
     written = shortened(context.get("tag", fault["input"]))
     match kind:
@@ -281,7 +284,7 @@ def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> Fiel
         case "too_short" if "actual_length" in context:
             there, least = context["actual_length"], context["min_length"]
             return FieldFault(path, f"has too few entries ({there}; at least {least})")
-        case "too_long" if "actual_length" in context:  # not what a form of ours calls so
+        case "too_long" if "actual_length" in context:  # pydantic's code, not the one of our forms
             there, most = context["actual_length"], context["max_length"]
             return FieldFault(path, f"has too many entries ({there}; at most {most})")
         case "literal_error" | "union_tag_invalid":
@@ -300,8 +303,8 @@ def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> Fiel
     return FieldFault(path, message)
 
 
-def _own_path(parts: tuple[int | str, ...], value: Any) -> Iterator[int | str]:
-    """Yield the parts of a path that are fields and places, without the names of types between them."""
+def _field_path(parts: tuple[int | str, ...], value: Any) -> Iterator[int | str]:
+    """Yield the parts of a path that are fields and positions, without names of types between them."""
     parts = tuple(part for part in parts if part != "[key]")
     for place, part in enumerate(parts):
         if isinstance(value, Mapping):
@@ -311,7 +314,7 @@ def _own_path(parts: tuple[int | str, ...], value: Any) -> Iterator[int | str]:
         elif isinstance(value, list | tuple) and isinstance(part, int):
             value = value[part] if part < len(value) else None
         elif isinstance(part, int):
-            continue  # a value that is as good as a list of it
+            continue  # a single value, accepted in place of a list
         yield part
 
 
@@ -320,6 +323,6 @@ def _join_path(path: Iterable[int | str]) -> str:
 
 
 def shortened(value: Any) -> str:
-    """Return a value as JSON for a message, cut off where it is long."""
+    """Return a value as JSON for a message, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 40 else text[:37] + "…"

@@ -1,4 +1,4 @@
-"""Blocks that are filled in, and what belongs to a form."""
+"""Blocks of forms: fields, entries, parts, and checks."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from simulator.blocks import Block, Message, Words
 
 Colour = Literal["", "green", "gold", "clay"]
-"""A colour that sets off a choice, or a word, from the others."""
+"""A colour that highlights a choice or a word."""
 
 
 class When(NamedTuple):
-    """A condition on another field of the same form, which stands before what it is a condition of.
+    """A condition on an earlier field of the same form.
 
     Attributes:
-        field: its name.
-        values: any of these has to be chosen; empty: anything may stand there.
-        unless: True if it must not hold.
-        least: so many choices have to be ticked, if any will do.
+        field: the field's name.
+        values: the values of which one must be chosen; empty for any value.
+        unless: True to negate the condition.
+        least: the minimum number of ticked choices, if any value will do.
     """
 
     field: str
@@ -33,11 +33,11 @@ class Choice(NamedTuple):
     """A choice of a field.
 
     Attributes:
-        value: what is sent.
-        label: by default the text ``field.FIELD.VALUE``, or the value.
-        text: more about it, of the item.
-        colour: sets it off from the others.
-        note: more about it, of the page.
+        value: the value that is sent.
+        label: the label; by default the text ``field.FIELD.VALUE``, or the value.
+        text: an explanation from the item.
+        colour: a highlighting colour.
+        note: an explanation in the language of the page.
     """
 
     value: str
@@ -61,39 +61,39 @@ FieldKind = Literal[
     "choices",
     "entry",
 ]
-"""The kinds: a text of one line or of more, a list by lines or by commas, a number, a place in a list (from 1
-on pages, from 0 elsewhere), a truth value that is false until it is ticked, one that has to be said (of the
-choices ``true`` and ``false``), one choice in a menu, one in sight, any number of choices, one entry of a
-list in another field (`Field.picks`) or words of one's own."""
+"""The kinds, in this order: a text of one line or of several, a list by lines or by commas, a number, an
+index in a list (from 1 on pages, from 0 elsewhere), a checkbox, an explicit choice of ``true`` or ``false``,
+one choice from a menu, one from visible choices, any number of choices, one entry of a list in another field
+(`Field.picks`) or free text."""
 
 
 class Field(NamedTuple):
-    """A field of a form; its name is the text ``field.NAME``, what to know about it ``field.NAME.note``.
+    """A field of a form; its label is the text ``field.NAME``, its note ``field.NAME.note``.
 
     A name may be a path: the values of ``marks[0]`` and ``marks[1]`` are sent as a list, those of
-    ``rows[0].name`` as a list of mappings; texts are then found by the last part alone.
+    ``rows[0].name`` as a list of mappings; texts are then looked up by the last part.
 
-    Several fields may have the same name if only one of them is shown at a time; `among` tells them apart.
+    Several fields may share a name if only one of them is shown at a time; `among` distinguishes them.
 
     Attributes:
-        name: under which its value is sent.
-        kind: how it is filled in.
-        value: with which it begins.
-        choices: of a choice.
-        least: of a number.
-        most: of a number; of a text, its letters.
-        label: its name where ``texts.yaml`` has none.
-        when: when it is shown; by default always.
-        among: its own name among fields that are sent under one.
-        own_words: True if it is written in the language of the page, not the item's.
-        rows: of a field for texts.
-        marks: the field with a list whose entries, and `words`, are marked in the text below this one.
+        name: the name of the value that is sent.
+        kind: the kind of input.
+        value: the initial value.
+        choices: the choices.
+        least: the minimum of a number.
+        most: the maximum of a number, or of a text's length.
+        label: the label, if ``texts.yaml`` has none.
+        when: the condition under which it is shown; by default always.
+        among: a unique name among fields that share a name.
+        own_words: True if it is filled in in the language of the page, not the item's.
+        rows: the height of a text field.
+        marks: the list field whose entries, and `words`, are marked in the text below this field.
         words: see `marks`.
-        picks: the field with a list of which entries can be put here by a click; of an entry, the list.
-        keys: of the keyboard, one for each choice; choices beyond them have none.
-        required: True if nothing is sent before it is filled in.
-        quiet: True if its name is for screen readers alone.
-        note: what to know about it where that is not ``field.NAME.note``.
+        picks: the list field whose entries can be inserted by a click; for an entry, its list.
+        keys: keyboard keys, one for each choice; further choices have none.
+        required: True if the form cannot be sent before it is filled in.
+        quiet: True if the label is for screen readers only.
+        note: the note, if it is not ``field.NAME.note``.
     """
 
     name: str
@@ -117,13 +117,13 @@ class Field(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The words in which two fields of a form, or a field and a text, differ, while it is filled in.
+    """A live diff of the words of two fields, or of a field and a text.
 
     Attributes:
-        before: the one field; empty if `text` is what the other is compared with.
-        after: the other one.
-        line: the field with the place of the line of both that is compared; empty for the whole texts.
-        heading: above it.
+        before: the first field; empty to compare with `text`.
+        after: the second field.
+        heading: the heading.
+        line: the field with the index of the line to compare; empty for the entire texts.
         text: see `before`.
     """
 
@@ -135,15 +135,15 @@ class Difference(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Places for entries of a list, each with the same fields; who fills them in says how many there are.
+    """A list of entries with the same fields, to which people can add entries.
 
-    What stands in a place that is taken away comes back with it.
+    The contents of a removed entry are restored if it is added again.
 
     Attributes:
-        name: of the list; its words are the texts ``field.NAME``, ``.note``, ``.one``, ``.add``, ``.drop``.
-        places: the blocks of each place; the names of their fields begin with ``NAME[PLACE].``.
-        kind: the menu in a place that says of what kind its entry is.
-        follows: a field of choices that are these kinds: for each that is ticked there is an entry.
+        name: the name of the list; its texts are ``field.NAME``, ``.note``, ``.one``, ``.add``, ``.drop``.
+        places: the blocks of each possible entry; names of their fields begin with ``NAME[PLACE].``.
+        kind: the menu field that selects the kind of an entry.
+        follows: a field with the kinds as choices: each ticked choice gets an entry.
     """
 
     name: str
@@ -153,16 +153,16 @@ class Entries(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a form or a page under a heading of its own.
+    """A part of a form or a page, with a heading.
 
     Attributes:
-        heading: of the part; empty for none.
-        blocks: in it.
-        number: of the step that it is; 0 for none.
-        rule: what to do there.
-        when: when it is shown; by default always.
-        folded: True if it is seen when it is opened.
-        beside: True if a wide screen shows the blocks beside each other.
+        heading: the heading; empty for none.
+        blocks: the blocks.
+        number: the number of the step; 0 for none.
+        rule: the instructions of the part.
+        when: the condition under which it is shown; by default always.
+        folded: True if it is collapsed at first.
+        beside: True if wide screens show the blocks side by side.
     """
 
     heading: Words
@@ -175,13 +175,13 @@ class Part(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way in which a form can be sent, with a button of its own; its words are those of ``way.NAME``.
+    """One of several ways to send a form, with its own button; its texts are under ``way.NAME``.
 
     Attributes:
-        name: of the field without which it cannot be sent (``field.NAME.missing`` says so), and of the way.
-        blocks: in it.
-        key: that leads there.
-        colour: sets it off from the others.
+        name: the name of the way, and of its required field (``field.NAME.missing`` asks for it).
+        blocks: the blocks.
+        key: the keyboard key that selects it.
+        colour: a highlighting colour.
     """
 
     name: str
@@ -198,13 +198,13 @@ class Ways(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """Something that is, or may be, wrong with a form.
+    """A problem, or possible problem, with a form.
 
     Attributes:
-        field: of the form, that it is about.
-        code: names the rule; pages have words for the usual ones.
-        text: in words; a text of the benchmark's pages where pages show it.
-        level: with an ``error`` the form cannot be sent; a ``warning`` is told once.
+        field: the field concerned.
+        code: the rule; pages have texts for the usual ones.
+        text: a description; a `Message` if pages show it.
+        level: an ``error`` prevents sending the form; a ``warning`` is shown once.
     """
 
     field: str
@@ -217,28 +217,27 @@ class FieldProblem:
 
 
 class Checked(NamedTuple):
-    """The result of a check of a form: what is wrong with it, and what to show beside it."""
+    """The result of a check of a form: its problems, and blocks to show next to it."""
 
     problems: Sequence[FieldProblem] = ()
     blocks: Sequence[Block] = ()
 
 
 class Findings(NamedTuple):
-    """The place where a form shows the blocks of its check."""
+    """A placeholder where a form shows the blocks of its check."""
 
 
 class Form(NamedTuple):
-    """Fields that somebody fills in, among other blocks; what is sent is `Reply.move`, a value by name.
+    """A form: fields among other blocks; its values are sent as `Reply.move`, by name.
 
-    What is typed and not sent survives a reload. Before anything is sent, and while it is filled in, the form
-    is checked: problems are told at their fields.
+    Unsent input survives a reload. The form is checked while it is filled in and before it is sent; problems
+    are shown at their fields.
 
     Attributes:
-        blocks: fields, and what stands between them.
-        check: what is wrong with values by name, with words in a language; the rules of the fields alone are
-            checked when it is sent.
-        send: what stands on the button that sends it, if not just that.
-        keys: what single keys do there; they can be switched off.
+        blocks: fields and other blocks.
+        check: checks values by name, for a language; the rules of single fields are checked on sending.
+        send: the label of the button that sends the form, if not the usual one.
+        keys: a description of keyboard shortcuts, which can be switched off.
     """
 
     blocks: Sequence[Block]

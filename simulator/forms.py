@@ -1,9 +1,8 @@
-"""What forms of people have in common, whatever the benchmark: how they are read, and what may be wrong.
+"""Common parts of people's forms, for every benchmark: field types, reading, and errors.
 
-A form comes from a **seat**, where it becomes a turn, or from a **desk**, where somebody judges what others
-said and it becomes a `Judgment` (`simulator.judging`). Its benchmark says which rules it has to keep; a rule
-that is broken is a `Problem` at one field, so that a page can say it there. Nothing is written of a form that
-breaks rules.
+A form comes from a **seat**, where it becomes a turn, or from a **desk**, where a person judges what others
+said and it becomes a `Judgment` (`simulator.judging`). The benchmark defines the rules of its forms; a broken
+rule is a `Problem` at a field, where pages show it. A form that breaks rules is not logged.
 """
 
 from __future__ import annotations
@@ -21,35 +20,35 @@ from simulator.fields import Flag, first_fault, null_as
 
 YES: Final = "yes"
 NO: Final = "no"
-"""What is said to the consent."""
+"""The answers to the consent."""
 LONGEST: Final = 4000
-"""Letters of a text that are kept at most."""
+"""The maximum length of a text, in characters."""
 MOST: Final = 50
-"""Entries of a list that are kept at most."""
+"""The maximum number of entries of a list."""
 
 T = TypeVar("T")
 
 
 class Problem(Protocol):
-    """A rule that a form breaks; as a text, a sentence about it."""
+    """A rule that a form breaks; its text is a sentence."""
 
     @property
     def code(self) -> str:
-        """Names the rule."""
+        """The name of the rule."""
 
     @property
     def field(self) -> str:
-        """Return what of the form it is about."""
+        """The field concerned."""
 
 
 ProblemT = TypeVar("ProblemT", bound=Problem)
 
 
 class SeatFormError(SeatError, Generic[ProblemT]):
-    """A form from a seat breaks rules; it can be corrected.
+    """A form from a seat that breaks rules; it can be corrected.
 
     Attributes:
-        problems: every rule that is broken, with the field it is about.
+        problems: all broken rules, with their fields.
     """
 
     def __init__(self, problems: Sequence[ProblemT], seat: str, *, code: str, said: str = "") -> None:
@@ -70,19 +69,19 @@ def read_consent(text: str, seat: str) -> str:
 
 
 def checked_length(text: str, seat: str) -> str:
-    """Return a text as it is.
+    """Return a text unchanged.
 
     Raises:
-        SeatError: if it has more letters than are kept.
+        SeatError: if it is longer than `LONGEST`.
     """
     if len(text) > LONGEST:
-        raise SeatError(f"That is more than {LONGEST} letters.", seat, code="too_long")
+        raise SeatError(f"That is more than {LONGEST} characters.", seat, code="too_long")
     return text
 
 
 def _refuse_too_long(text: str) -> str:
     if len(text) > LONGEST:
-        raise PydanticCustomError("too_long", "has more than {most} letters", {"most": LONGEST})
+        raise PydanticCustomError("too_long", "has more than {most} characters", {"most": LONGEST})
     return text.strip()
 
 
@@ -98,20 +97,20 @@ def _drop_empty(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Typed = Annotated[str, AfterValidator(_refuse_too_long)]
-"""What somebody typed, without the blanks around it."""
+"""A typed text, stripped."""
 FormText = Annotated[Typed, null_as("")]
-"""The same, where null is nothing."""
+"""A typed text; null becomes an empty text."""
 Lines = Annotated[tuple[FormText, ...], _split_by("\n"), AfterValidator(_drop_empty)]
-"""A list of texts, empty ones left out; one text is divided into its lines."""
+"""A list of non-empty texts; a single text is split into lines."""
 Listed = Annotated[tuple[FormText, ...], _split_by(","), AfterValidator(_drop_empty)]
-"""A list of texts, empty ones left out; one text is divided at its commas."""
+"""A list of non-empty texts; a single text is split at commas."""
 
 
 def read_move(form: TypeAdapter[T], move: Mapping[str, Any], seat: str) -> T:
-    """Return a form out of the move of a seat.
+    """Read a form from the move of a seat.
 
     Raises:
-        SeatError: if a field is missing or wrong: ``too_long``, ``too_many``, or else ``malformed``.
+        SeatError: if a field is missing or wrong, with the code ``too_long``, ``too_many`` or ``malformed``.
     """
     try:
         return form.validate_python(dict(move))
@@ -125,7 +124,7 @@ def _as_time(value: str) -> str:
     try:
         return datetime.fromisoformat(value).isoformat(timespec="milliseconds")
     except ValueError as error:
-        raise ValueError(f"is {value!r}, no time") from error
+        raise ValueError(f"is {value!r}, not a time") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +137,9 @@ _MEASURED: Final = TypeAdapter(_Measured)
 
 
 def measured(move: Mapping[str, Any], seat: str) -> dict[str, Any]:
-    """Read what a page measures: when a form was shown (``shown_at``), if keys were used (``keys_used``).
+    """Read a page's measurements: when a form was shown (``shown_at``), if keys were used (``keys_used``).
 
     Raises:
-        SeatError: if it is neither a time nor true or false.
+        SeatError: if they are not a time and a boolean.
     """
     return asdict(read_move(_MEASURED, move, seat))

@@ -1,4 +1,4 @@
-"""Generating with a model: what it gives is kept as it comes, and the same command goes on from there."""
+"""Resumable generation with a model: results are saved as they come, and the same command continues."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ KEY: Final = "key"
 _KEY_DIGITS: Final = 16
 _STUDY_DIGITS: Final = 8
 JUDGMENTS: Final = 2
-"""Annotators for each item of a study of what was generated."""
+"""The number of annotators per item in a study of generated items."""
 
 
 def key_of(*parts: Any) -> str:
-    """Return a name for what follows from `parts`, which JSON can hold, and from nothing else."""
+    """Return a key that depends on `parts` alone, which must be JSON values."""
     text = json.dumps(parts, ensure_ascii=False, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 class Journal:
-    """Rows by their keys, in a file to which each is appended as soon as it is known.
+    """Rows by key, in a file to which each row is appended immediately.
 
-    A line that was being written when the program was killed is cut off.
+    A line that is incomplete because the program was killed is cut off.
 
     Args:
-        path: the file; made with its folder if need be.
+        path: the file; created with its folder if needed.
 
     Raises:
-        InputError: if it cannot be read or written, or a line of it is not one of a journal's.
+        InputError: if it cannot be read or written, or contains a line that is not a journal's.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,48 +68,48 @@ class Journal:
         self._file.close()
 
     def add(self, key: str, row: Mapping[str, Any]) -> None:
-        """Append a row; it is with the system when this returns."""
+        """Append a row, flushed to the operating system."""
         self._file.write(json.dumps({KEY: key, **row}, ensure_ascii=False) + "\n")
         self._file.flush()
         self.rows[key] = row
 
     def require_only(self, keys: Collection[str], differs: str) -> None:
-        """Make sure that all rows are of this command.
+        """Require that all rows belong to this command.
 
-        `differs`: what may be another in another command.
+        `differs`: what may differ in another command, for the message.
 
         Raises:
-            InputError: if one is not.
+            InputError: if a row belongs to another command.
         """
         if any(key not in keys for key in self.rows):
             raise InputError(
-                f"{self.path} holds rows of another command (of another {differs}); "
-                "say the same again, or name another place"
+                f"{self.path} contains rows of another command (with another {differs}); "
+                "repeat that command, or choose another path"
             )
 
 
 def _cut_unfinished_line(path: Path) -> None:
     with path.open("r+b") as file:
         content = file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.ftruncate(file.fileno(), whole)
+        complete = content.rfind(b"\n") + 1
+        if complete < len(content):
+            os.ftruncate(file.fileno(), complete)
 
 
 def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for line, row in raw_lines(path):
         if isinstance(row, str) or not isinstance(row.get(KEY), str):
-            raise InputError(f"{path}: line {line}: is no row of this file; take the line out")
+            raise InputError(f"{path}: line {line}: not a row of this file; remove the line")
         yield row[KEY], {name: value for name, value in row.items() if name != KEY}
 
 
 @contextmanager
 def resumable(path: Path, console: Console, *, done: str, place: Path) -> Iterator[Journal]:
-    """Open a journal; where the work stops before its end, say that the same command continues.
+    """Open a journal; if the work is interrupted, print that the same command continues.
 
     Raises:
         InputError: see `Journal`.
-        ModelError: what was raised inside.
+        ModelError: if it was raised inside.
         typer.Exit: with status 130 after Ctrl-C.
     """
     try:
@@ -118,10 +118,10 @@ def resumable(path: Path, console: Console, *, done: str, place: Path) -> Iterat
                 yield journal
             except ModelError:
                 if journal.rows:
-                    say(console, f"What has been {done} is in {place}; the same command continues.")
+                    say(console, f"Everything {done} so far is in {place}; the same command continues.")
                 raise
     except KeyboardInterrupt:
-        say(console, f"\nStopped; what has been {done} is in {place}. The same command continues.")
+        say(console, f"\nStopped; everything {done} so far is in {place}. The same command continues.")
         raise typer.Exit(130) from None
 
 
@@ -129,10 +129,10 @@ def resumable(path: Path, console: Console, *, done: str, place: Path) -> Iterat
 async def open_model(
     name: str, options: ModelOptions, log: Path, needs: Needs | None = None
 ) -> AsyncIterator[ChatModel]:
-    """Load a model whose calls are logged, see that its server gives what is needed, and close it at last.
+    """Load a model with logged calls, check that it has the needed abilities, and close it in the end.
 
     Raises:
-        ModelError: if it cannot be loaded or lacks something.
+        ModelError: if it cannot be loaded, or lacks an ability.
     """
     with LogWriter(log, durable=False) as writer:
         model = load_model(name, replace(options, recorder=writer.post))
@@ -144,10 +144,10 @@ async def open_model(
 
 
 async def each(values: Iterator[T], do: Callable[[T], Awaitable[None]], concurrency: int) -> None:
-    """Do something with all values, so many at a time; the first error stops it all.
+    """Apply `do` to all values, `concurrency` at a time; the first error stops the others.
 
     Raises:
-        BaseException: whatever `do` raised.
+        BaseException: the first error of `do`.
     """
 
     async def work() -> None:
@@ -169,14 +169,14 @@ def write_study(
     """Write a study file in which two annotators judge each generated item.
 
     Args:
-        path: of the file.
+        path: the study file.
         head: comment lines at its beginning, with ``{judgments}`` and ``{data}``.
-        title: for participants.
-        benchmark: whose items they are; its annotators' seat and task are called ``annotator``, ``annotate``.
+        title: the title for participants.
+        benchmark: the benchmark of the items, with a seat ``annotator`` and a task ``annotate``.
         data: the file of the items.
-        content: of the items: others make another study, which the same people may take part in.
-        sets: items for a participant.
-        seed: of the study.
+        content: the items as text; other items make another study, in which the same people may take part.
+        sets: the most sets per participant.
+        seed: the seed of the study.
 
     Raises:
         InputError: if it cannot be written.

@@ -1,4 +1,4 @@
-"""Files of a declared benchmark's items: YAML or JSON, read into its pydantic model, with faults by line.
+"""Item files of a declared benchmark: YAML or JSON, read into its pydantic model, with faults by line.
 
 ::
 
@@ -30,15 +30,15 @@ ItemT = TypeVar("ItemT", bound=BaseModel)
 BUILTIN: Final = "builtin"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEY: Final = "items_of:"
-_HEAD: Final = 4096  # characters in which `items_of` stands
+_HEAD: Final = 4096  # characters in which `items_of` must appear
 
 
 @dataclass(frozen=True, slots=True)
 class ItemFiles(Generic[ItemT]):
-    """`Benchmark.load` of items in such files.
+    """A `Benchmark.load` that reads item files.
 
     Attributes:
-        builtin: the file of the items that come with it.
+        builtin: the file of the built-in items.
     """
 
     benchmark: str
@@ -49,15 +49,15 @@ class ItemFiles(Generic[ItemT]):
         """Return the items of ``builtin``, of registered data, or of a file or folder.
 
         Raises:
-            InputError: if there are none, or one is wrong; names file, line and field.
+            InputError: if there are no items, or one is wrong; names file, line and field.
         """
         path = self.builtin if data == BUILTIN else datasets.locate(data, self.benchmark, BUILTIN).path
         files = find_item_files(self.benchmark, path)
         if not path.exists():
-            hint = "; is it among the package-data of pyproject.toml?" if data == BUILTIN else "."
-            raise InputError(f"{path}: there is no such file{hint}")
+            hint = "; is it in the package-data of pyproject.toml?" if data == BUILTIN else "."
+            raise InputError(f"{path}: no such file{hint}")
         if not files:
-            raise InputError(f"{path}: no file of items; one begins with `items_of: {self.benchmark}`.")
+            raise InputError(f"{path}: no item file; item files begin with `items_of: {self.benchmark}`.")
         items: list[ItemT] = []
         for file in files:
             read, faults = read_items(self.model, file)
@@ -68,13 +68,13 @@ class ItemFiles(Generic[ItemT]):
 
 
 def find_item_files(benchmark: str, path: Path) -> tuple[Path, ...]:
-    """Return the files of a benchmark's items in a folder and those below; a file itself if it is one."""
+    """Return the item files of a benchmark in a folder and its subfolders, or a file itself if it is one."""
     files = [path] if path.is_file() else path.rglob("*") if path.is_dir() else []
-    return tuple(sorted(file for file in files if _named_by(file) == benchmark))
+    return tuple(sorted(file for file in files if _declared_benchmark(file) == benchmark))
 
 
 def read_items(model: type[ItemT], file: Path) -> tuple[list[ItemT], list[Fault]]:
-    """Return the items of a file and what is wrong with it: an item with a fault is not among them."""
+    """Return the valid items of a file, and the faults of the others."""
     try:
         root = bounded.compose(file.read_text(encoding="utf-8-sig"))
         plain = None if root is None else yaml.SafeLoader("").construct_document(root)
@@ -84,7 +84,7 @@ def read_items(model: type[ItemT], file: Path) -> tuple[list[ItemT], list[Fault]
         return [], [Fault(str(file), "", line, "format", f"cannot be read ({message})")]
     entries = plain.get("items") if isinstance(plain, dict) else None
     if not isinstance(entries, list) or not entries:
-        return [], [Fault(str(file), "", 1, "format", "must have a list of `items`, not empty")]
+        return [], [Fault(str(file), "", 1, "format", "must have a non-empty list `items`")]
     items: list[ItemT] = []
     faults: list[Fault] = []
     for entry, line in zip(entries, _entry_lines(root), strict=True):
@@ -97,7 +97,7 @@ def read_items(model: type[ItemT], file: Path) -> tuple[list[ItemT], list[Fault]
 
 
 def item_checker(benchmark: Benchmark[Any, Any]) -> Checker:
-    """Return how `askback check` reads files of a declared benchmark's items."""
+    """Return the checker of a declared benchmark's item files, for `askback check`."""
     return Checker(
         f"items of {benchmark.title} (items_of: {benchmark.name})",
         partial(find_item_files, benchmark.name),
@@ -106,26 +106,23 @@ def item_checker(benchmark: Benchmark[Any, Any]) -> Checker:
 
 
 def stray_checker(known: Collection[str]) -> Checker:
-    """Return what `askback check` says of items of a benchmark that is none of `known`."""
+    """Return a checker that reports item files of benchmarks not in `known`, for `askback check`."""
 
     def find(path: Path) -> tuple[Path, ...]:
         files = path.rglob("*") if path.is_dir() else [path]
-        return tuple(sorted(file for file in files if _named_by(file) not in (None, *known)))
+        return tuple(sorted(file for file in files if _declared_benchmark(file) not in (None, *known)))
 
     def check(files: Sequence[Path]) -> tuple[Fault, ...]:
-        there = f"there are: {', '.join(known)}"
-        return tuple(
-            Fault(
-                str(file), "", 1, "format", f"items_of: no benchmark is called {_named_by(file)!r}; {there}"
-            )
-            for file in files
-        )
+        return tuple(Fault(str(file), "", 1, "format", problem(_declared_benchmark(file))) for file in files)
+
+    def problem(name: str | None) -> str:
+        return f"items_of: no benchmark is called {name!r}; known are {', '.join(known)}"
 
     return Checker("items of a benchmark that is not installed", find, check)
 
 
 def check_item_files(benchmark: Benchmark[Any, Any], files: Sequence[Path]) -> tuple[Fault, ...]:
-    """Return all faults of files of items, and names that stand in them twice."""
+    """Return all faults of item files, including names that occur twice."""
     assert benchmark.item is not None
     faults: list[Fault] = []
     first: dict[str, Path] = {}
@@ -141,12 +138,12 @@ def check_item_files(benchmark: Benchmark[Any, Any], files: Sequence[Path]) -> t
 
 
 def register_items(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], datasets.Added]:
-    """Return what `askback data add` does for a declared benchmark."""
+    """Return the function that registers a declared benchmark's data, for `askback data add`."""
 
     def select(folder: Path) -> Mapping[str, Path]:
         files = find_item_files(benchmark.name, folder)
         if not files:
-            raise InputError(f"{folder}: no file of items; one begins with `items_of: {benchmark.name}`.")
+            raise InputError(f"{folder}: no item file; item files begin with `items_of: {benchmark.name}`.")
         return {file.relative_to(folder).as_posix(): file for file in files}
 
     def check(copy: Path) -> Mapping[str, Any]:
@@ -159,8 +156,8 @@ def register_items(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool]
     return lambda path, name, partial: datasets.add(name, benchmark.name, path, select, check)
 
 
-def _named_by(file: Path) -> str | None:
-    """Return the benchmark that a file says its items are of; None if it says none."""
+def _declared_benchmark(file: Path) -> str | None:
+    """Return the benchmark that a file names in ``items_of``; None if it names none."""
     if file.suffix.lower() not in SUFFIXES or not file.is_file():
         return None
     with file.open(encoding="utf-8-sig", errors="replace") as opened:

@@ -1,12 +1,11 @@
-"""JSON that people bring, most of it in lines: every good row is kept, every other is a fault with its line.
+"""Readers of users' JSON files, mostly JSON lines: valid rows are kept, the others become faults by line.
 
-A reader of a format gives a function from a `Row` to its own value. The row's accessors say which field is
-wrong and what it should be; or a type says what is read and what is written (`Codec`): a dataclass whose
-fields are annotated with what pydantic needs beside (`simulator.fields`), or a union of such, told apart by a
-field. Only what comes from outside is checked: values that Askback makes itself cost nothing.
+The reader of a format is a function from a `Row` to a value, whose accessors report which field is wrong and
+what it should be; or a `Codec` of a type: a dataclass with pydantic annotations (`simulator.fields`), or a
+union of dataclasses distinguished by a field. Only outside data are validated, not values that Askback makes.
 
-Numbers of a file in which rows stand twice are wrong without a word, so every reader looks for them. By
-default the first holds and the others are faults; ``keep`` takes them all, and tells of them by warnings.
+Duplicate rows would silently distort results, so every reader looks for them. By default the first row counts
+and the others are faults; with ``keep`` all count, with warnings.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _MISSING: Final = object()
 
 
 def finite(value: Any) -> float | None:
-    """Return a value as a number; None if it is true or false, not finite, or larger than numbers can be."""
+    """Return a value as a float; None if it is not a number, not finite, or too large."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -43,16 +42,16 @@ def finite(value: Any) -> float | None:
 
 
 class FieldError(Exception):
-    """A row cannot be read; the message names the field and what it should be."""
+    """A row that cannot be read; the message names the field and what it should be."""
 
 
 class Read(NamedTuple, Generic[T]):
     """The contents of a file.
 
     Attributes:
-        rows: the good ones, in the file's order.
-        lines: the line of each, from 1.
-        faults: what is wrong with the others.
+        rows: the valid rows, in the file's order.
+        lines: the line of each row, from 1.
+        faults: the faults of the other rows.
     """
 
     rows: tuple[T, ...]
@@ -65,7 +64,7 @@ class Row:
     """One object of a file, read field by field.
 
     Attributes:
-        where: stands before the names of its fields in messages (``disambiguations[1].``).
+        where: a prefix of field names in messages (``disambiguations[1].``).
     """
 
     data: Mapping[str, Any]
@@ -81,14 +80,14 @@ class Row:
         return value
 
     def key(self, name: str) -> str:
-        """Return an id, a text also where the file has a number."""
+        """Return an id, as text even if the file has a number."""
         value = self.get(name, _MISSING)
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             raise self.wrong(name, self._describe_value(value, "a text or a whole number"))
         return str(value)
 
     def one_of(self, name: str, allowed: tuple[T, ...]) -> T:
-        """Return one of some values."""
+        """Return a field that must have one of the allowed values."""
         value = self.get(name, _MISSING)
         for choice in allowed:
             if value == choice and type(value) is type(choice):
@@ -96,7 +95,7 @@ class Row:
         raise self.wrong(name, self._describe_value(value, f"one of {', '.join(map(str, allowed))}"))
 
     def parsed(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
-        """Return a field (or `value` in it) read by a function that raises `InputError` or `ValueError`."""
+        """Return `parse` of a field (or its part `value`); it may raise `InputError` or `ValueError`."""
         raw = self.get(name, _MISSING) if value is _MISSING else value
         if raw is _MISSING:
             raise self.wrong(name, "is missing")
@@ -106,11 +105,11 @@ class Row:
             raise self.wrong(name, f": {error}") from error
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a field as it is."""
+        """Return a field without checks."""
         return self.data.get(name, default)
 
     def wrong(self, name: str, problem: str) -> FieldError:
-        """Return the error that says what is wrong with a field."""
+        """Return the error for a problem with a field."""
         return FieldError(f"{self.where}{name}{'' if problem.startswith(':') else ' '}{problem}")
 
     @staticmethod
@@ -132,7 +131,7 @@ def read_lines(path: str | Path, parse: Callable[[Row], T]) -> Read[T]:
 def read_rows(
     path: str | Path, entries: Iterable[tuple[int, Any]], parse: Callable[[Row], T], *, name: str
 ) -> Read[T]:
-    """Return rows out of the objects of a file, each with its line; a text tells why there is none."""
+    """Parse the objects of a file, given with their lines; an entry that is a text is a fault."""
     rows: list[T] = []
     lines: list[int] = []
     faults: list[Fault] = []
@@ -145,12 +144,12 @@ def read_rows(
         except FieldError as error:
             faults.append(Fault(str(path), _row_id(value, name), line, "format", str(error)))
     if not rows and not faults:
-        faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
+        faults.append(Fault(str(path), "", 0, "format", "has no rows"))
     return Read(tuple(rows), tuple(lines), tuple(faults))
 
 
 def _row_id(value: Any, name: str) -> str:
-    """Return a row's id; empty if it has none that could name it."""
+    """Return a row's id; empty if it has no usable id."""
     try:
         return Row(value).key(name) if isinstance(value, dict) else ""
     except FieldError:
@@ -158,7 +157,7 @@ def _row_id(value: Any, name: str) -> str:
 
 
 def raw_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Yield number and object of each line that is not blank; in place of an object what is wrong with it.
+    """Yield number and object of each non-blank line; a text in place of the object describes a fault.
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -167,7 +166,7 @@ def raw_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    # Not splitlines: U+2028 may stand in a JSON string, and ends no line.
+    # Not splitlines: it would also split at U+2028, which JSON strings may contain.
     for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if raw.strip():
             try:
@@ -177,7 +176,7 @@ def raw_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Write lines of text; the file is there whole or not at all.
+    """Write lines of text atomically.
 
     Raises:
         InputError: if it cannot be written.
@@ -186,10 +185,10 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
 
 
 def without_lines(path: str | Path, numbers: Collection[int]) -> bool:
-    """Empty some lines of a file, counted from 1, so that the others keep their numbers.
+    """Blank out lines of a file, counted from 1, so that the others keep their numbers.
 
     Returns:
-        Whether anything is left.
+        True if any line is left.
     """
     lines = Path(path).read_bytes().split(b"\n")
     kept = [b"" if number in numbers else line for number, line in enumerate(lines, start=1)]
@@ -199,14 +198,14 @@ def without_lines(path: str | Path, numbers: Collection[int]) -> bool:
 
 def _object(raw: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_once_each)
+        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique_keys)
         if b"\\u" in raw:
-            # Half a character can be escaped in JSON, but never be written again.
+            # JSON can escape half of a surrogate pair, which cannot be written as UTF-8.
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise FieldError(f"is not UTF-8 (byte {error.start + 1} of the line)") from error
     except UnicodeEncodeError as error:
-        raise FieldError("holds half of a surrogate pair, which is no character") from error
+        raise FieldError("contains half of a surrogate pair, which is not a character") from error
     except (ValueError, RecursionError) as error:
         raise FieldError(json_problem(error, line=True)) from error
     if not isinstance(value, dict):
@@ -214,16 +213,16 @@ def _object(raw: bytes) -> dict[str, Any]:
     return value
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in fields if names.count(name) > 1)
-        raise FieldError(f"{twice} stands there twice")
+        raise FieldError(f"{twice} occurs twice")
     return fields
 
 
-# ---- rows that tell the same thing again
+# ---- duplicate rows
 
 
 Duplicates = Literal["refuse", "keep"]
@@ -232,7 +231,7 @@ RowT = TypeVar("RowT")
 
 DuplicatesOption = Annotated[
     Duplicates,
-    typer.Option(help="rows that a file holds twice: leave the later ones out and say so, or count them all"),
+    typer.Option(help="duplicate rows of a file: refuse (leave out the later ones, and report) or keep"),
 ]
 
 
@@ -245,32 +244,32 @@ def report_duplicates(
     code: str = CODE,
     message: str = "repeats line {line}",
 ) -> Read[RowT]:
-    """Give rows whose key is that of an earlier one a fault, and leave them out if they are refused.
+    """Report rows that have the key of an earlier row, and leave them out if duplicates are refused.
 
-    `message`: of the faults, with ``{line}`` for where the first stands.
+    `message`: the message of the faults, with ``{line}`` for the line of the first row.
     """
     first: dict[tuple[str, Hashable], int] = {}
     faults: list[Fault] = []
     kept: list[tuple[RowT, int]] = []
-    # By place: the records of a JSON list may share one line.
-    for place, (row, line) in enumerate(zip(read.rows, read.lines, strict=True)):
-        known = key(row)
-        earlier = first.setdefault(known, place)
-        if earlier == place:
+    # By position: the records of a JSON list may share one line.
+    for position, (row, line) in enumerate(zip(read.rows, read.lines, strict=True)):
+        row_key = key(row)
+        earlier = first.setdefault(row_key, position)
+        if earlier == position:
             kept.append((row, line))
             continue
         sentence = message.format(line=read.lines[earlier])
         if duplicates == "keep":
             kept.append((row, line))
-            faults.append(Fault(str(path), known[0], line, CODE, f"{sentence}; counted again", "warning"))
+            faults.append(Fault(str(path), row_key[0], line, CODE, f"{sentence}; counted again", "warning"))
         else:
-            faults.append(Fault(str(path), known[0], line, code, sentence))
+            faults.append(Fault(str(path), row_key[0], line, code, sentence))
     rows, lines = tuple(row for row, _ in kept), tuple(line for _, line in kept)
     return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
 
 
 def repeats_statement(faults: Sequence[Fault]) -> str:
-    """Return how many rows repeat an earlier one, and what became of them."""
+    """Return a sentence on the number of duplicate rows and how they were handled."""
     counted = not left_out(faults)
     return f"{len(faults)} {'row repeats' if len(faults) == 1 else 'rows repeat'} an earlier one: " + (
         "counted again" if counted else "left out (--duplicates keep counts them)"
@@ -278,18 +277,21 @@ def repeats_statement(faults: Sequence[Fault]) -> str:
 
 
 def left_out(faults: Iterable[Fault]) -> int:
-    """Count the rows that are not there: duplicates that are kept are."""
+    """Count the rows that were left out; duplicates that are kept do not count."""
     return sum(fault.severity == "error" for fault in faults)
 
 
-# ---- values by their type alone
+# ---- codecs
 
 
 ValueT = TypeVar("ValueT")
 
 
 class Codec(Generic[ValueT]):
-    """A reader and writer of a type's values as JSON objects."""
+    """A reader and writer of values of a type as JSON objects.
+
+    `kinds`: the field that distinguishes the members of a union.
+    """
 
     def __init__(self, type: Any, *, kinds: str = "") -> None:
         self._type: Any = Annotated[type, Field(discriminator=kinds)] if kinds else type
@@ -297,11 +299,11 @@ class Codec(Generic[ValueT]):
 
     @cached_property
     def adapter(self) -> TypeAdapter[ValueT]:
-        """Pydantic's reader and writer, made when it is first needed: that takes milliseconds."""
+        """Pydantic's adapter, built on first use since that takes milliseconds."""
         return TypeAdapter(self._type)
 
     def read(self, record: Any, place: str) -> ValueT:
-        """Return a value out of a JSON object.
+        """Read a value from a JSON object.
 
         Raises:
             InputError: if a field is missing or wrong; names it.
@@ -309,7 +311,7 @@ class Codec(Generic[ValueT]):
         return self._validate(record, lambda fault: InputError(f"{place}: {fault}"))
 
     def read_row(self, row: Row) -> ValueT:
-        """Return a value out of an object of a file.
+        """Read a value from an object of a file.
 
         Raises:
             FieldError: names the field that is missing or wrong.
@@ -317,7 +319,7 @@ class Codec(Generic[ValueT]):
         return self._validate(row.data, lambda fault: FieldError(f"{row.where}{fault}"))
 
     def read_field(self, row: Row, name: str) -> ValueT:
-        """Return a value out of a field of an object of a file.
+        """Read a value from a field of an object of a file.
 
         Raises:
             FieldError: if the field is missing or wrong.
@@ -343,25 +345,25 @@ class Codec(Generic[ValueT]):
 
 
 class Named(Protocol):
-    """An item with a name of its own."""
+    """An item with an id."""
 
     @property
     def id(self) -> str:
-        """The name."""
+        """The item's id."""
 
 
 NamedT = TypeVar("NamedT", bound=Named)
 
 
 class ItemCodec(Codec[NamedT]):
-    """A reader and writer of a benchmark's items as rows of the log, which hold the whole item."""
+    """A reader and writer of a benchmark's items as rows of the log, which contain the complete item."""
 
     def __init__(self, type: Any, benchmark: str, *, kinds: str = "") -> None:
         super().__init__(type, kinds=kinds)
         self._benchmark = benchmark
 
     def write(self, value: NamedT) -> dict[str, Any]:
-        """Return an item as a JSON object, its name among the fields."""
+        """Return an item as a JSON object, including its id."""
         return {"id": value.id, **super().write(value)}
 
     def row(self, item: NamedT) -> Item:
@@ -371,7 +373,7 @@ class ItemCodec(Codec[NamedT]):
             hash=content_hash(data),
             benchmark=self._benchmark,
             name=item.id,
-            # The texts' language; pages around them are in the participant's.
+            # The language of the texts, not of the pages around them.
             language=getattr(item, "language", "en"),
             data=data,
         )
@@ -380,11 +382,11 @@ class ItemCodec(Codec[NamedT]):
         """Return the item of a row.
 
         Raises:
-            InputError: if the row holds something else.
+            InputError: if the row contains something else.
         """
         return self.read(row.data, f"item {row.name}")
 
 
 def without_none(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that have a value, so that the others are what the type says."""
+    """Return the fields that are not None, so that the others get the type's defaults."""
     return {name: value for name, value in record.items() if value is not None}

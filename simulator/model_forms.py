@@ -1,8 +1,8 @@
-"""Forms made of pydantic models: what a page draws, what is read of it, what is wrong with it.
+"""Forms derived from pydantic models: their fields, the values read from them, and their problems.
 
-A text is a field for words (of one line if it has at most 200 letters), a number one for a number, a truth
-value a box, ``Literal[...]`` a choice, ``tuple[Literal[...], ...]`` boxes of which any number can be ticked,
-and any other list of texts a field with an entry per line.
+A text becomes a text field (of one line if it has at most 200 characters), a number a number field, a boolean
+a checkbox, ``Literal[...]`` a choice, ``tuple[Literal[...], ...]`` a group of checkboxes, and any other list
+of texts a field with one entry per line.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _KINDS: Final[Mapping[str, FieldKind]] = {
 
 
 class FormError(SeatFormError[FieldProblem]):
-    """A form breaks the rules of its fields."""
+    """A form that breaks the rules of its fields."""
 
     def __init__(self, problems: tuple[FieldProblem, ...], seat: str) -> None:
         super().__init__(problems, seat, code="form")
 
 
 def form_of(model: type[BaseModel]) -> Form:
-    """Return the form of a model's fields, in their order."""
+    """Return the form of a model's fields, in order."""
     return Form(tuple(fields_of(model).values()), partial(_check, model))
 
 
@@ -44,19 +44,19 @@ def fields_of(model: type[Any]) -> dict[str, Field]:
     """Return the fields of a model or a dataclass by name.
 
     Raises:
-        InputError: if one is nothing that can be filled in, such as a model within it.
+        InputError: if a field cannot be filled in on a form, such as a nested model.
     """
     schema = TypeAdapter(model).json_schema()
     return {name: _field(name, flat(each)) for name, each in schema["properties"].items()}
 
 
 def flat(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of a field that may be nothing (``int | None``) as that of what it is otherwise."""
+    """Return the schema of an optional field (``int | None``) as if it were not optional."""
     return {**schema, **next((kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"), {})}
 
 
 def bounds(schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """Return the least and the most that a field may be; of a text, the most letters it may have."""
+    """Return the minimum and maximum of a field, or of a text's length."""
     least, most = schema.get("minimum"), schema.get("maximum", schema.get("maxLength"))
     if schema.get("type") == "integer":
         least = schema["exclusiveMinimum"] + 1 if "exclusiveMinimum" in schema else least
@@ -65,7 +65,7 @@ def bounds(schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
 
 
 def _known_choices(schema: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the choices of a field, or of the entries of a list."""
+    """Return the choices of a field, or of a list's entries."""
     entry = schema.get("items", schema)
     return tuple(entry.get("enum", [entry["const"]] if "const" in entry else ()))
 
@@ -73,7 +73,9 @@ def _known_choices(schema: Mapping[str, Any]) -> tuple[Any, ...]:
 def _field(name: str, schema: Mapping[str, Any]) -> Field:
     kind = _KINDS.get(schema.get("type", ""))
     if kind is None:
-        raise InputError(f"{name}: a form has texts, numbers, truth values, choices and lists of these.")
+        raise InputError(
+            f"{name}: a form can have texts, numbers, booleans, choices and lists of texts or choices."
+        )
     choices = tuple(Choice(str(value)) for value in _known_choices(schema))
     if choices:
         kind = "choices" if "items" in schema else "choice"
@@ -92,10 +94,10 @@ def _field(name: str, schema: Mapping[str, Any]) -> Field:
 
 
 def read_form(model: type[BaseModel], move: Mapping[str, Any], seat: str) -> dict[str, Any]:
-    """Return the values of a form as the log keeps them: those of the model's fields in `move`.
+    """Return the values of the model's fields in `move`, as they are logged.
 
     Raises:
-        FormError: if they break the rules of the fields; has a problem for each.
+        FormError: if values break the rules of their fields.
     """
     try:
         return model.model_validate(_own_values(model, move)).model_dump(mode="json")
@@ -108,7 +110,7 @@ def read_form(model: type[BaseModel], move: Mapping[str, Any], seat: str) -> dic
 
 
 def _own_values(model: type[BaseModel], move: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the model's fields; pages send choices as texts, and what they measure beside."""
+    """Return the values of the model's fields; pages send choices as text, and add their measurements."""
     schemas = model.model_json_schema()["properties"]
     return {name: _as_choice(flat(schemas[name]), move[name]) for name in model.model_fields if name in move}
 

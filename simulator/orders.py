@@ -1,8 +1,8 @@
-"""What `askback run BENCHMARK` was asked for, and the runs that come of it.
+"""Orders of `askback run BENCHMARK`, and the runs that they turn into.
 
-A benchmark says in its `RunSpec` what may be chosen: which items (a `Selection`) and the rules by which they
-are played, both pydantic models whose fields are the command's options, and which runs a `RunOrder` makes.
-Everything else is here and in `simulator.commands.run`, once for all benchmarks.
+A benchmark's `RunSpec` declares the choices: the items (a `Selection`) and the rules, both pydantic models
+whose fields are the command's options, and the run requests that follow from a `RunOrder`. Everything else is
+shared by all benchmarks, here and in `simulator.commands.run`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Limit = Annotated[int | None, Field(ge=1)]
 WordT = TypeVar("WordT", bound=str)
 PartT = TypeVar("PartT")
 SHOWN: Final = 4
-"""Metrics that a progress bar has room for."""
+"""The number of metrics that fit a progress bar."""
 _IN_PROCESS: Final = ("transformers/", "local/")
 _EVERYTHING: Final = Capabilities(
     logprobs=True, schema=True, seed=True, scoring=True, plain=True, samples=True
@@ -46,21 +46,21 @@ class Selection(Fields):
     """The items that are played.
 
     Attributes:
-        data: where they come from.
+        data: the source of the items.
     """
 
     data: str = Field(default="builtin", description="builtin, the name of added data, or a path")
-    limit: Limit = Field(default=None, description="so many items, drawn by the seed")
+    limit: Limit = Field(default=None, description="number of items, drawn by the seed")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOrder(Generic[SelectionT, RulesT]):
-    """An order of runs, read and checked.
+    """A validated order of runs.
 
     Attributes:
-        players: seat -> the names of who is to sit there, each once.
-        typed: the options that were typed, even if with the value that they have anyway.
-        played: the items of an earlier run, if this one keeps to them.
+        players: seat -> the names of its players, without repeats.
+        typed: the options that were typed, even if with their default value.
+        played: the items of an earlier run, if the order is limited to them.
     """
 
     benchmark: Benchmark[Any, Any]
@@ -72,13 +72,13 @@ class RunOrder(Generic[SelectionT, RulesT]):
     typed: frozenset[str] = frozenset()
     played: tuple[Any, ...] | None = None
 
-    def kept(self, items: Iterable[Any]) -> tuple[Any, ...]:
-        """Return what is to be played of `items`: all, or those that the earlier run had.
+    def select_items(self, items: Iterable[Any]) -> tuple[Any, ...]:
+        """Return the items to play: all of `items`, or those that the earlier run had.
 
-        If it had others as well, that is told.
+        Prints a note if the earlier run had more items.
 
         Raises:
-            InputError: if it had none of them.
+            InputError: if the earlier run had none of them.
         """
         if self.played is None:
             return tuple(items)
@@ -87,10 +87,10 @@ class RunOrder(Generic[SelectionT, RulesT]):
         kept = tuple(item for item in items if machine.item_row(item).hash in hashes)
         if not kept:
             raise InputError(
-                f"--items-of: the {len(hashes)} items of that run are not in data {self.selection.data!r}."
+                f"--items-of: none of the {len(hashes)} items of that run is in data {self.selection.data!r}."
             )
-        if (there := len({machine.item_row(item).hash for item in kept})) < len(hashes):
-            self.console.print(f"--items-of: {there} of that run's {len(hashes)} items are played here.")
+        if (found := len({machine.item_row(item).hash for item in kept})) < len(hashes):
+            self.console.print(f"--items-of: {found} of that run's {len(hashes)} items are played here.")
         return kept
 
     def request(
@@ -106,15 +106,15 @@ class RunOrder(Generic[SelectionT, RulesT]):
     ) -> RunRequest:
         """Return the request of one run.
 
-        By default whoever was named first sits in each seat, the run is called as was typed, its episodes
-        have the rules as their options, and the first metrics are shown while it plays. `config` is what
-        tells the run from others, beside the data.
+        By default each seat gets the player named first, the run has the name that was typed, its episodes
+        have the rules as options, and the progress bar shows the first metrics. `config` distinguishes the
+        run from others, in addition to the data.
         """
         usual = {metric.name: metric.short or metric.title for metric in self.benchmark.metrics[:SHOWN]}
         return RunRequest(
             machine=machine_of(self.benchmark),
             seats={seat: names[0] for seat, names in self.players.items()} if seats is None else seats,
-            items=self.kept(items),
+            items=self.select_items(items),
             settings=replace(self.settings, name=name or self.settings.name),
             options=logged_values(self.rules) if options is None else options,
             config={"data": self.selection.data, **(config or {})},
@@ -122,25 +122,25 @@ class RunOrder(Generic[SelectionT, RulesT]):
             **more,
         )
 
-    def several(self, player: str, part: str, pairs: Iterable[tuple[str, str]]) -> str | None:
-        """Return what one of several runs is called: who plays it, and what, out of all `pairs` of these."""
+    def run_name(self, player: str, part: str, pairs: Iterable[tuple[str, str]]) -> str | None:
+        """Return the name of one of several runs, from its player and part among all such `pairs`."""
         return run_name(self.settings.name, (player, part), tuple(pairs))
 
 
 class NotPlayed:
-    """Takes the place of a request that was named and cannot be played; why has been told."""
+    """A placeholder for a requested run that cannot be played; the reason has been printed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec(Generic[SelectionT, RulesT]):
-    """The choices that a benchmark's runs leave.
+    """The choices for a benchmark's runs.
 
     Attributes:
-        selection: which items; its fields are options.
-        rules: of an episode; its fields are options, and what the log says of each episode.
-        requests: the runs of an order, in order; each is asked for when those before it have been played.
-        flags: shared options of models (`options.MODEL_OPTIONS`) that are called otherwise here, or that
-            this benchmark does not have (an empty name). One whose name is also a rule's is both.
+        selection: the model of the choice of items; its fields are options.
+        rules: the model of an episode's rules; its fields are options, and are logged with each episode.
+        requests: yields the runs of an order; each is requested after the previous one has been played.
+        flags: shared model options (`options.MODEL_OPTIONS`) with another name in this benchmark, or with an
+            empty name if it does not have them. An option with the name of a rule sets both.
     """
 
     selection: type[SelectionT]
@@ -150,10 +150,10 @@ class RunSpec(Generic[SelectionT, RulesT]):
 
 
 def items_of(benchmark: Benchmark[Any, Any], log: Path, run: str | None) -> tuple[Any, ...] | None:
-    """Return the items of an earlier run of the log; None if none is named.
+    """Return the items of an earlier run of the log; None if `run` is None.
 
     Raises:
-        InputError: if nothing has been played in it, or it is another benchmark's.
+        InputError: if nothing has been played in it, or it belongs to another benchmark.
         NotInLog: if there is no such run.
     """
     if run is None:
@@ -162,24 +162,22 @@ def items_of(benchmark: Benchmark[Any, Any], log: Path, run: str | None) -> tupl
         reader.run(run)
         rows = reader.items(run)
     if not rows:
-        raise InputError(
-            f"--items-of {run}: nobody has played in {run} yet, so that there are no items of it."
-        )
+        raise InputError(f"--items-of {run}: nothing has been played in {run} yet, so it has no items.")
     if other := next((row.benchmark for row in rows if row.benchmark != benchmark.name), None):
-        raise InputError(f"--items-of {run}: its items are of {other}, not of {benchmark.name}.")
+        raise InputError(f"--items-of {run}: its items belong to {other}, not to {benchmark.name}.")
     return tuple(machine_of(benchmark).read_item(row) for row in rows)
 
 
 def play_order(
     spec: RunSpec[SelectionT, RulesT], order: RunOrder[SelectionT, RulesT], *, exclude_aborted: bool = False
 ) -> tuple[str, ...]:
-    """Play the runs that were asked for, print what came of them, and return their names.
+    """Play the ordered runs, print their results, and return their names.
 
     Raises:
         InputError: if an option, a name or the data are wrong.
         ModelError: if a model cannot be loaded.
-        typer.Exit: with status 1 if episodes failed, all of a run were aborted, or a run that was named could
-            not be played.
+        typer.Exit: with status 1 if episodes failed, all episodes of a run were aborted, or a requested run
+            could not be played.
     """
     runs: list[str] = []
     wrong = False
@@ -190,7 +188,7 @@ def play_order(
             runs.append(play(request, order.console))
     if runs:
         with LogReader(order.settings.log) as reader:
-            # Reports are of frames: whoever asks for help alone does not wait for pandas.
+            # Imported late: --help must not wait for pandas.
             from simulator.reports import print_runs
 
             print_runs(order.console, reader, order.benchmark, runs, exclude_aborted=exclude_aborted)
@@ -201,12 +199,12 @@ def play_order(
 
 
 def read_words(option: str, text: str, known: Sequence[WordT]) -> tuple[WordT, ...]:
-    """Return the words of a comma list, or all that are known for ``all``: each once, in the known order.
+    """Return the words of a comma list, without repeats and in the order of `known`; all of them for ``all``.
 
-    `known`: every word that there is; ``-`` may be typed for each ``_``.
+    `known`: all possible words; ``-`` may be typed for ``_``.
 
     Raises:
-        InputError: if it names one that there is not.
+        InputError: if a word is unknown.
     """
     words = [word.strip() for word in text.split(",")]
     named = {_normalize(word) for word in words}
@@ -217,24 +215,24 @@ def read_words(option: str, text: str, known: Sequence[WordT]) -> tuple[WordT, .
 
 
 def names_all(text: str) -> bool:
-    """Return True if a comma list says ``all``, however it is spelled."""
+    """Return True if a comma list contains ``all``, in any case."""
     return "all" in map(_normalize, map(str.strip, text.split(",")))
 
 
 def typed_word(word: str) -> str:
-    """Return a word as it is typed and as it stands in names of runs."""
+    """Return a word as it is typed and used in names of runs."""
     return word.replace("_", "-")
 
 
 def idle_options(
     typed: Collection[str], concerns: Mapping[str, Collection[str]], played: Collection[str]
 ) -> Iterator[tuple[str, Collection[str]]]:
-    """Yield options that were typed and concern nothing that is played, with what they are for.
+    """Yield typed options that have no effect on what is played, with what they do concern.
 
     Args:
-        typed: names of options.
-        concerns: what changes with an option, by its name; others concern everything.
-        played: settings, or methods.
+        typed: the names of typed options.
+        concerns: option -> the settings or methods that it concerns; other options concern everything.
+        played: the settings or methods that are played.
     """
     for name, concerned in concerns.items():
         if name in typed and not set(concerned) & set(played):
@@ -255,19 +253,21 @@ def played_pairs(
     console: Console,
     written: Callable[[PartT], str],
 ) -> tuple[tuple[str, PartT], ...]:
-    """Return who plays what, before anything is played: everybody every part that they can.
+    """Return all pairs of a player and a part that the player can play.
 
     Args:
-        players: by name.
+        players: the names of the players.
         parts: settings, tasks or methods.
-        refusal: why somebody cannot play a part, in a sentence without its full stop; empty if they can.
-        option: names the parts, for messages.
-        named: whether they were named one by one: what cannot be played is an error then, else left out.
-        console: is told what is left out.
-        written: a part as it is typed.
+        refusal: returns why a player cannot play a part, in a sentence without its full stop; empty if they
+            can.
+        option: the option that names the parts, for messages.
+        named: True if the parts were named one by one; an impossible pair is then an error, and is otherwise
+            left out.
+        console: prints what is left out.
+        written: returns a part as it is typed.
 
     Raises:
-        InputError: if somebody cannot play a part that was named, or nothing is left.
+        InputError: if a player cannot play a part that was named, or no pair is left.
     """
     pairs: list[tuple[str, PartT]] = []
     left_out: dict[str, list[str]] = {}
@@ -279,18 +279,18 @@ def played_pairs(
                 raise InputError(f"{option} {written(part)}: {why}.")
             else:
                 left_out.setdefault(why, []).append(written(part))
-    for why, what in left_out.items():
-        console.print(f"[dim]{', '.join(dict.fromkeys(what))} left out: {why}.[/dim]")
+    for why, names in left_out.items():
+        console.print(f"[dim]{', '.join(dict.fromkeys(names))} left out: {why}.[/dim]")
     if not pairs:
-        raise InputError(f"nothing is left to be played: {'; '.join(left_out)}.")
+        raise InputError(f"there is nothing to play: {'; '.join(left_out)}.")
     return tuple(pairs)
 
 
-class Announced(NamedTuple):
+class ModelAbilities(NamedTuple):
     """The abilities of a model, as known before a run.
 
     Attributes:
-        ignored: parameters that it does not take.
+        ignored: the parameters that the model does not take.
     """
 
     name: str
@@ -298,25 +298,25 @@ class Announced(NamedTuple):
     ignored: frozenset[str] = frozenset()
 
 
-def announced(name: str, models: ModelOptions) -> Announced:
-    """Return what is known of a model before a run.
+def model_abilities(name: str, models: ModelOptions) -> ModelAbilities:
+    """Return a model's abilities as known before a run.
 
-    The weights of models in this process are not loaded for it: those can do everything that is asked about,
-    or say at the first request that they cannot.
+    Models in this process are assumed to have all abilities, so that their weights are not loaded yet; one
+    that lacks an ability fails at its first request.
 
     Raises:
-        InputError: if the name means nothing, or a model of this machine is not there.
-        ModelError: if a key or an extra that the model needs is missing; says what to do.
+        InputError: if the name is unknown, or the weights of a local model are missing.
+        ModelError: if the model needs a key or an extra that is missing; says what to do.
     """
     if name.startswith(_IN_PROCESS):
         require_weights(name)
-        return Announced(name, _EVERYTHING)
+        return ModelAbilities(name, _EVERYTHING)
     model = load_model(name, models)
     asyncio.run(model.close())
-    return Announced(name, model.capabilities, getattr(model, "ignored", frozenset()))
+    return ModelAbilities(name, model.capabilities, getattr(model, "ignored", frozenset()))
 
 
 def is_model(name: str) -> bool:
-    """Return True if a name in a seat is a language model's."""
+    """Return True if the name of a player is that of a language model."""
     others = ("person", "script:", "python:", "plugin/", "offline/")
     return name.startswith("offline/script") or not name.startswith(others)

@@ -1,4 +1,4 @@
-"""Blocks of places that are walked through: what stands there, what can be done with it, what came before."""
+"""Blocks of a plan of places to walk through: things, possible actions, and the story so far."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from simulator.blocks import Block, Words
 
 Tone = Literal["", "accent", "gold", "clay", "water", "red", "green", "blue"]
-"""How a label or a picture is coloured; the last three are colours of things, shown as a dot."""
+"""The colour of a label or picture; the last three are colours of things, shown as a dot."""
 Figure = Literal["robot", "person"]
-"""Somebody who is drawn."""
+"""A figure on the plan."""
 
 
 class Offer(NamedTuple):
-    """Something that can be said now, by a click or by typing it.
+    """A possible action or question, chosen by a click or by typing it.
 
     Attributes:
-        text: what is sent.
-        label: it in words, in the item's language.
-        price: what it costs, in words; empty for nothing to be told.
+        text: the text that is sent.
+        label: a description in the item's language.
+        price: the cost, as text; empty for none.
     """
 
     text: str
@@ -30,19 +30,19 @@ class Offer(NamedTuple):
 
 
 class Suggestions(NamedTuple):
-    """Suggestions while somebody types: those in which every word so far occurs."""
+    """Suggestions while a person types: the offers that contain every word typed so far."""
 
     offers: Sequence[Offer]
 
 
 class Menu(NamedTuple):
-    """A list that folds out beside the place to type in; a click says what stands there.
+    """A menu next to the input; a click sends an offer.
 
     Attributes:
-        heading: what it is for.
-        text: what to know before.
-        offers: what can be said.
-        note: what to know beside.
+        heading: the title.
+        text: an introduction.
+        offers: the offers.
+        note: a note.
     """
 
     heading: Words
@@ -56,8 +56,8 @@ class StoryStep(NamedTuple):
 
     Attributes:
         text: what happened.
-        place: the name of the place where it did; lit on the plan.
-        things: the names of the things that it was about; lit likewise.
+        place: the name of the place where it happened, highlighted on the plan.
+        things: the names of the things involved, highlighted on the plan.
     """
 
     text: str
@@ -66,12 +66,12 @@ class StoryStep(NamedTuple):
 
 
 class Story(NamedTuple):
-    """Something that happened, to go through step by step.
+    """A story to go through step by step.
 
     Attributes:
-        heading: above it.
-        steps: in their order.
-        none: what is said if there are none.
+        heading: the heading.
+        steps: the steps, in order.
+        none: the text shown if there are no steps.
     """
 
     heading: Words
@@ -83,9 +83,9 @@ class Trait(NamedTuple):
     """A property, as a small label.
 
     Attributes:
-        text: it.
-        tone: its colour.
-        locked: True if it keeps something from being seen.
+        text: the property.
+        tone: the colour.
+        locked: True if the property hides something.
     """
 
     text: Words
@@ -95,15 +95,15 @@ class Trait(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something that lies somewhere.
+    """A thing at a place.
 
     Attributes:
-        name: in commands; no other thing on a page has it.
-        label: what it is called.
-        number: what tells it from others of its kind, such as ``#1``; empty if it needs none.
+        name: the unique name in commands.
+        label: the displayed name.
+        number: a number that distinguishes it from others of its kind, such as ``#1``; empty for none.
         tags: its properties.
-        offers: what can be done with it now.
-        piles: what lies in or on it, by kind; None if that cannot be seen.
+        offers: possible actions with it.
+        piles: the things in or on it, by kind; None if they cannot be seen.
     """
 
     name: str
@@ -119,10 +119,10 @@ class Pile:
     """The things of one kind at one place.
 
     Attributes:
-        label: what the kind is called.
-        glyph: its picture, among those of the plan.
-        things: at least one.
-        tone: of the picture.
+        label: the displayed name of the kind.
+        glyph: the name of its picture (`Places.glyphs`).
+        things: the things, at least one.
+        tone: the colour of the picture.
     """
 
     label: str
@@ -132,7 +132,7 @@ class Pile:
 
     @property
     def is_roomy(self) -> bool:
-        """True if it needs a row of its own, for what lies in its things."""
+        """True if it needs a separate row, for the contents of its things."""
         return any(thing.piles is None or thing.piles for thing in self.things)
 
 
@@ -140,9 +140,9 @@ class Shape(NamedTuple):
     """A part of a picture.
 
     Attributes:
-        look: what it is made of, such as ``wood``, as the stylesheet names it.
-        path: of SVG.
-        when: the state in which alone it is seen.
+        look: the material, such as ``wood``, a name of the stylesheet.
+        path: an SVG path.
+        when: the only state in which it is visible.
     """
 
     look: str
@@ -151,16 +151,16 @@ class Shape(NamedTuple):
 
 
 Picture = Sequence[Shape]
-"""Something drawn, 120 wide and 72 high; what comes later lies on top."""
+"""A picture, 120 wide and 72 high; later shapes are drawn on top."""
 
 
 class Area(NamedTuple):
     """A part of the ground.
 
     Attributes:
-        label: its name.
-        floor: its pattern.
-        at: where it lies (see `Place.at`).
+        label: the displayed name.
+        floor: the pattern.
+        at: the position (see `Place.at`).
     """
 
     label: Words
@@ -173,18 +173,18 @@ class Place:
     """A place on the plan.
 
     Attributes:
-        name: in commands.
-        label: what it is called.
-        picture: of it.
-        at: where it lies on a wide plan and on a narrow one, as ``grid-area`` of CSS.
+        name: the name in commands.
+        label: the displayed name.
+        picture: the picture.
+        at: the positions on a wide and on a narrow plan, as CSS ``grid-area``.
         shows: the states in which it is drawn: ``open`` or ``closed``, ``on``.
-        here: True if the figure of the plan stands there.
-        is_shut: True if nothing in it can be seen before it is opened.
-        tags: its properties, as the plan shows them.
-        more_tags: those that are shown only where its things are listed, before the others.
-        groups: what lies there, in groups by name; None if that cannot be seen.
-        go: what leads there, if anything does now.
-        offers: what can be done with the place itself now.
+        here: True if the plan's figure is there.
+        is_shut: True if its contents are hidden until it is opened.
+        tags: its properties, shown on the plan.
+        more_tags: properties shown only where its things are listed, before the others.
+        groups: its things, in groups by name; None if they cannot be seen.
+        go: the action that leads there, if possible now.
+        offers: possible actions with the place itself.
     """
 
     name: str
@@ -202,12 +202,12 @@ class Place:
 
     @property
     def count(self) -> int | None:
-        """The number of things that can be seen there; None if none can."""
+        """The number of visible things; None if its contents cannot be seen."""
         return None if self.groups is None else sum(count for _, count in self.marks)
 
     @property
     def marks(self) -> Sequence[tuple[str, int]]:
-        """The glyphs of its things, each with how many there are, the commonest first."""
+        """The glyphs of its things with their counts, most frequent first."""
         counts: dict[str, int] = {}
         for _, piles in self.groups or ():
             _count(piles, counts)
@@ -223,17 +223,17 @@ def _count(piles: Sequence[Pile], counts: dict[str, int]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Places that somebody walks through. The things of the place where they stand are listed below it.
+    """A plan of places to walk through. The things at the current place are listed below it.
 
     Attributes:
-        areas: the ground.
-        places: on it.
-        glyphs: paths of SVG, 24 by 24, by name.
-        figure: who walks.
-        notes: what to know of the plan, in a few words each.
-        hand: what they hold.
-        beside: where they are if at none of the places; empty if at one.
-        peeks: True if the things of other places can be looked at from afar.
+        areas: the parts of the ground.
+        places: the places.
+        glyphs: SVG paths, 24 by 24, by name.
+        figure: the figure that walks.
+        notes: short notes on the plan.
+        hand: what the figure holds.
+        beside: the figure's location if it is not at one of the places; otherwise empty.
+        peeks: True if things at other places are visible from afar.
     """
 
     areas: Sequence[Area]
@@ -248,16 +248,16 @@ class Places:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Somebody who is drawn, with what they have said.
+    """A figure with what it has said.
 
     Attributes:
-        text: what they have said, in the item's language or the page's.
-        figure: they.
-        label: of what they said, for screen readers.
-        go: what leads to them, if anything does now.
-        visitor: who stands beside them.
-        holds: what they hold, under a name; None where that is nothing to be told.
-        blocks: what stands beside.
+        text: what it has said, in the item's language or the page's.
+        label: a label of the text, for screen readers.
+        figure: the figure.
+        go: the action that leads to it, if possible now.
+        visitor: another figure next to it.
+        holds: what it holds, with a title; None to show nothing.
+        blocks: further blocks next to it.
     """
 
     text: Words

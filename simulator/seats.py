@@ -1,8 +1,8 @@
-"""Who can sit in a seat: a person, a model, a script, the built-in offline expert.
+"""One protocol for every seat: a person, a model, a script, or a built-in offline player.
 
-One protocol for all of them. A seat is shown a `View` and answers with a `Reply`; nothing downstream
-asks who sat there, except to report it. A person's seat does not answer within the program: the
-episode stops there and goes on from the turn log when the person has submitted (`PersonSeat`).
+A seat is shown a `View` and answers with a `Reply`; nothing downstream asks who sat there, except to
+report it. A person's seat does not answer inside the program: the episode stops and resumes from the
+turn log once the person has submitted (`PersonSeat`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.errors import InputError, SeatError
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One turn as the other seats may see it."""
+    """A turn as other seats may see it."""
 
     seat: str
     text: str
@@ -25,18 +25,18 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """All that a seat may see when it is its turn.
+    """Everything a seat may see when it is to move.
 
     Attributes:
         episode_id: the episode.
-        seat: who is to move.
+        seat: the seat that is to move.
         number: the number that this turn will have.
         language: ``en`` or ``zh``.
         lines: the dialogue so far, first turn first.
         task: what this seat knows of the item: the seeker's background, the provider's tree, …
         seed: a seed for this turn alone, derived from the episode's.
-        repeat: which repetition of the item is played.
-        moves: how often this seat has moved before; what was said for it (a greeting) does not count.
+        repeat: the repetition of the item.
+        moves: how often this seat has moved before; a line said on its behalf (a greeting) does not count.
         options: the episode's options.
     """
 
@@ -59,9 +59,9 @@ class Reply:
     Attributes:
         text: what it says.
         move: a structured move where the benchmark has one, such as which nodes are given.
-        trace: why; goes into the log and is shown to researchers only.
+        trace: the reasons; logged, and shown to researchers only.
         key: idempotency key of a person's submission.
-        seconds: how long the seat took, if it measured that itself (a browser does).
+        seconds: how long the seat took, if it measured that itself (as a browser does).
     """
 
     text: str = ""
@@ -75,18 +75,18 @@ Kind = Literal["person", "model", "script", "offline"]
 
 
 class Seat(Protocol):
-    """Somebody who can take part in an episode."""
+    """A participant of an episode: a person, model, script or built-in player."""
 
     @property
     def name(self) -> str:
-        """Return how the log names it: ``person``, ``openai/gpt-4o``, ``offline/seeker`` and so on."""
+        """The name in the log: ``person``, ``openai/gpt-4o``, ``offline/seeker`` and so on."""
 
     @property
     def kind(self) -> Kind:
         """Person, model, script or offline."""
 
     async def reply(self, view: View) -> Reply:
-        """Move.
+        """Make a move.
 
         Raises:
             SeatError: if the seat breaks the rules (the episode is aborted).
@@ -101,16 +101,16 @@ class PersonSeat:
     name = "person"
 
     async def reply(self, view: View) -> Reply:
-        """Refuse: never called, as the graph ends its invocation when a person is due.
+        """Refuse: never called, since the graph ends its invocation when a person is to move.
 
         Raises:
             RuntimeError: always.
         """
-        raise RuntimeError(f"a person sits in the {view.seat}'s seat; submit their reply instead")
+        raise RuntimeError(f"a person sits in the seat {view.seat!r}; submit their reply instead")
 
 
 class ScriptSeat:
-    """Says given lines one after the other, or what a function of the view answers (built-in players)."""
+    """A seat that says scripted lines one after the other, or the answer of a function of the view."""
 
     def __init__(
         self,
@@ -119,26 +119,26 @@ class ScriptSeat:
         kind: Kind = "script",
     ) -> None:
         self.name, self.kind = name, kind
-        self._answer = script if callable(script) else _reader(tuple(script))
+        self._answer = script if callable(script) else _line_reader(tuple(script))
 
     async def reply(self, view: View) -> Reply:
-        """Return the next line. Stateless: which one it is follows from the dialogue so far.
+        """Return the next line. Stateless: the dialogue so far determines which line is next.
 
         Raises:
             SeatError: if the lines have run out.
-            InputError: if the function answers anything but a text or a `Reply`.
+            InputError: if the function returns anything but a text or a `Reply`.
         """
         answer = self._answer(view)
         if not isinstance(answer, str | Reply):
-            raise InputError(f"{self.name} returned {answer!r}, no text and no Reply.")
+            raise InputError(f"{self.name} returned {answer!r}; it must return a text or a Reply.")
         return Reply(text=answer) if isinstance(answer, str) else answer
 
 
 class AgentSeat:
     """A user's own class or function, named ``python:module:Agent`` or installed under ``plugin/…``.
 
-    It has a method ``reply(view)``, or is called with the view; either may be asynchronous and returns a
-    text or a `Reply`.
+    It either has a method ``reply(view)`` or is itself called with the view; both may be asynchronous and
+    return a text or a `Reply`.
     """
 
     kind: Kind = "script"
@@ -146,15 +146,15 @@ class AgentSeat:
     def __init__(self, name: str, agent: Any) -> None:
         answer = getattr(agent, "reply", agent)
         if not callable(answer):
-            raise InputError(f"{name}: needs a method reply(view), or to be a function of a view")
+            raise InputError(f"{name}: must have a method reply(view) or be a function of a view")
         self.name = name
         self._answer = answer
 
     async def reply(self, view: View) -> Reply:
-        """Return what it answers.
+        """Return the agent's answer.
 
         Raises:
-            SeatError: if it answers anything but a text or a `Reply`.
+            SeatError: if it is neither a text nor a `Reply`.
         """
         answer = self._answer(view)
         if inspect.isawaitable(answer):
@@ -166,10 +166,10 @@ class AgentSeat:
         return answer
 
 
-def _reader(lines: tuple[str | Reply, ...]) -> Callable[[View], str | Reply]:
+def _line_reader(lines: tuple[str | Reply, ...]) -> Callable[[View], str | Reply]:
     def answer(view: View) -> str | Reply:
         if view.moves >= len(lines):
-            raise SeatError(f"The {view.seat}'s script is over, and the dialogue goes on.", view.seat)
+            raise SeatError(f"The {view.seat}'s script ended before the dialogue did.", view.seat)
         return lines[view.moves]
 
     return answer

@@ -1,7 +1,4 @@
-"""Seeds descend from seeds: run -> episode -> turn. Nothing here keeps state.
-
-From them come seeded, stratified samples: some of many items, drawn in the proportions of all.
-"""
+"""Seeds derived from seeds (run -> episode -> turn), and seeded stratified samples. Nothing keeps state."""
 
 from __future__ import annotations
 
@@ -15,34 +12,33 @@ K = TypeVar("K", bound=Hashable)
 
 
 def derive_seed(seed: int, *parts: str | int) -> int:
-    """Return a seed that depends on `seed` and `parts` alone, the same in every process.
+    """Return a seed that depends on `seed` and `parts` alone, and is the same in every process.
 
     Returns:
-        A whole number from 0 to 2**31 - 1, which every backend's ``seed`` parameter accepts.
+        An integer from 0 to 2**31 - 1, which every backend's ``seed`` parameter accepts.
     """
     text = "\x1f".join(map(str, (seed, *parts)))
     return int.from_bytes(blake2b(text.encode(), digest_size=4).digest()) >> 1
 
 
 def one_of(random: Random, options: Sequence[T]) -> T:
-    """Return any of the options; `Random.choice` may draw differently in another Python."""
+    """Return a random option; `Random.choice` may draw differently in another Python version."""
     return options[int(random.random() * len(options))]
 
 
 def stratified(
     items: Iterable[T], count: int, strata: Callable[[T], Sequence[Hashable]], seed: int
 ) -> tuple[T, ...]:
-    """Draw items without replacement, every stratum in proportion to its size.
+    """Draw items without replacement, from every stratum in proportion to its size.
 
-    Systematic sampling: the items are laid out stratum by stratum, in random order, and every so many-th is
-    taken from a random start. So every item is equally likely to be drawn (means over the sample are
-    unbiased), and the share of each outermost stratum, and of each stratum within one, is met to within
-    one item.
+    Systematic sampling: the items are laid out stratum by stratum, in random order, and every k-th is taken
+    from a random start. So every item is equally likely to be drawn (means over the sample are unbiased),
+    and the share of each outermost stratum, and of each stratum nested in it, is met to within one item.
 
     Args:
-        items: all of them.
-        count: how many are wanted; all are returned if there are no more.
-        strata: to what an item belongs, from the outermost stratum to the innermost.
+        items: the population.
+        count: the sample size; all items are returned if there are no more.
+        strata: the strata of an item, from the outermost to the innermost.
         seed: equal seeds and items give equal samples.
 
     Returns:
@@ -53,7 +49,7 @@ def stratified(
         return tuple(pool)
     random = Random(derive_seed(seed, "stratified"))
     laid_out = _lay_out(range(len(pool)), [tuple(strata(item)) for item in pool], 0, random)
-    # Whole numbers: rounding would take one twice.
+    # Integer arithmetic: rounding could pick an item twice.
     start = random.randrange(len(pool))
     picked = [laid_out[(start + i * len(pool)) // count] for i in range(count)]
     return tuple(pool[i] for i in sorted(picked))
@@ -66,7 +62,7 @@ def balanced(
     strata: Callable[[T], Sequence[Hashable]],
     seed: int,
 ) -> tuple[T, ...]:
-    """Draw items from groups, equally many from each that has enough, within a group as `stratified` does.
+    """Draw equally many items from each group that has enough; within a group, sample as `stratified` does.
 
     Returns:
         The sample, in the order of `items`.
@@ -85,7 +81,7 @@ def balanced(
 
 
 def equal_shares(sizes: Mapping[K, int], count: int, seed: int) -> dict[K, int]:
-    """Share `count` out equally; what a small group lacks goes to the others, what is left over is drawn."""
+    """Split `count` equally: what small groups cannot take goes to the others, the remainder is drawn."""
     shares = dict.fromkeys(sizes, 0)
     order = list(sizes)
     Random(derive_seed(seed, "shares")).shuffle(order)

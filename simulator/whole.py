@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, for everything that Askback writes beside its log."""
+"""Atomic writes of the files that Askback writes in addition to its log."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from simulator.errors import InputError
 
 
 def write_whole(path: Path | str, content: bytes | str | Iterable[str]) -> Path:
-    """Write a file; missing folders are made, and what was there before stays until the end.
+    """Write a file atomically: an old version stays until the new one is complete. Missing folders are made.
 
-    `content`: bytes, or text, or text in parts, which are written as they come; as UTF-8, line feeds as they
-    are.
+    `content`: bytes, or text or an iterable of texts, written as UTF-8 with line feeds unchanged.
 
     Returns:
         The path.
@@ -36,14 +35,14 @@ def write_whole(path: Path | str, content: bytes | str | Iterable[str]) -> Path:
                 )
         os.replace(draft, path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}; choose another place") from error
+        raise InputError(f"{path} cannot be written: {error.strerror}; choose another path") from error
     finally:
-        # Where the draft could not be made, or has become the file, there is nothing to remove.
+        # If the draft could not be made, or has become the file, there is nothing to remove.
         with suppress(OSError):
             draft.unlink()
     return path
 
 
 def file_name(name: str) -> str:
-    """Return a name fit for a file: of ``provider/model`` the signs between become dashes."""
-    return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"
+    """Return a name safe for files: ``provider/model`` becomes ``provider-model``."""
+    return "".join(char if char.isalnum() or char in "._-" else "-" for char in name).strip("-.") or "run"

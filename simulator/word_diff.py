@@ -1,6 +1,6 @@
-"""Which words a rewrite adds to a sentence and takes away, for highlighting.
+"""Word diffs of a sentence and its rewrite, for highlighting.
 
-Words and punctuation marks are compared; the white space behind one goes with it.
+Words and punctuation marks are compared; white space belongs to the word before it.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ _TOKEN: Final = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
 class Piece(NamedTuple):
-    """A part of a sentence: of both (``same``), of the original alone (``removed``), or of the rewrite."""
+    """A piece of both sentences (``same``), of the original (``removed``), or of the rewrite (``added``)."""
 
     text: str
     change: Change
 
 
 class _Word(NamedTuple):
-    """A word or punctuation mark, and the white space behind it."""
+    """A word or punctuation mark, and the white space after it."""
 
     text: str
     space: str
 
 
 def word_diff(original: str, rewrite: str) -> tuple[Piece, ...]:
-    """Return two sentences in one: neighbours differ in `Piece.change`, removed words precede added ones.
+    """Return both sentences as pieces: neighbours differ in `Piece.change`, and removed precede added words.
 
-    The pieces that are not ``added`` make up the original, to the letter; those that are not ``removed`` the
+    The pieces that are not ``added`` concatenate to the exact original, those that are not ``removed`` to the
     rewrite.
     """
     (marked, old), (other, new) = _words(original), _words(rewrite)
@@ -49,7 +49,7 @@ def word_diff(original: str, rewrite: str) -> tuple[Piece, ...]:
 
 
 def _words(text: str) -> tuple[str, list[_Word]]:
-    """Return the white space that a text begins with, and its words."""
+    """Return the leading white space of a text, and its words."""
     spans = [match.span() for match in _TOKEN.finditer(text)]
     begins = [begin for begin, _ in spans] + [len(text)]
     words = [_Word(text[a:b], text[b:nxt]) for (a, b), nxt in zip(spans, begins[1:], strict=True)]
@@ -68,7 +68,7 @@ def _join_words(words: Iterable[_Word]) -> str:
 
 
 def _merge_neighbours(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield neighbours of one kind made one; between two ``same`` the removed come before the added."""
+    """Merge neighbours of one kind; between ``same`` pieces, removed ones come before added ones."""
     kept = [piece for piece in pieces if piece.text]
     for same, group in groupby(kept, key=lambda piece: piece.change == "same"):
         members = list(group)

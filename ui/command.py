@@ -31,7 +31,7 @@ from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.runner.processes import RunProcesses
 from simulator.studies.admission import erase_regularly
 from simulator.studies.declared import PlaySessions, sessions_type
-from simulator.studies.known import absent_opposite, joined, missing_models, needs_opposite, why_absent
+from simulator.studies.known import absent_opposite, merge_needs, missing_models, needs_opposite, why_absent
 from simulator.studies.material import material_type
 from ui.gradio_setup import import_gradio
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
@@ -184,7 +184,7 @@ def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], opt
         InputError: if one does not answer; says who, and why.
     """
     unbound = [study for study in held if study.model_budget is None]
-    needs = joined([dict.fromkeys(opponents, Needs()), *map(needs_opposite, unbound)])
+    needs = merge_needs([dict.fromkeys(opponents, Needs()), *map(needs_opposite, unbound)])
     missing = dict(missing_models(needs, options))
     for study in held:
         if study not in unbound:

@@ -33,9 +33,9 @@ from simulator.orders import (
     RunOrder,
     RunSpec,
     Selection,
-    announced,
     idle_options,
     is_model,
+    model_abilities,
     play_order,
     played_pairs,
     read_words,
@@ -207,7 +207,7 @@ def _requests(order: RunOrder[TrialSelection, Options]) -> Iterator[RunRequest]:
         yield order.request(
             chosen.items(part, order.settings.seed, order.played),
             seats={PARTICIPANT: player},
-            name=order.several(player, part.name, ((each, other.name) for each, other in pairs)),
+            name=order.run_name(player, part.name, ((each, other.name) for each, other in pairs)),
             config={"part": part.name},
             needs={player: _needs(player, part, order.rules)},
             label=part.name,
@@ -263,7 +263,7 @@ def require_players(names: Sequence[str], models: ModelOptions) -> None:
     # A single model is loaded before its first run anyway.
     for name in names if len(names) > 1 else ():
         if is_model(name) and not name.startswith("offline/"):
-            announced(name, models)
+            model_abilities(name, models)
 
 
 RUNS: Final = RunSpec(

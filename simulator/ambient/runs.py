@@ -52,8 +52,8 @@ from simulator.orders import (
     RunOrder,
     RunSpec,
     Selection,
-    announced,
     is_model,
+    model_abilities,
     names_all,
     played_pairs,
     read_words,
@@ -224,7 +224,7 @@ def _requests(order: RunOrder[ExampleSelection, Options]) -> list[RunRequest]:
 
     @lru_cache
     def capabilities(player: str) -> Capabilities | None:
-        return announced(player, models).capabilities if _is_language_model(player) else None
+        return model_abilities(player, models).capabilities if _is_language_model(player) else None
 
     def reason(player: str, task: Task) -> str:
         if task == "evaluate" and not selection.results:
@@ -251,7 +251,7 @@ def _request(
     return order.request(
         order.selection.items(task, player, order.settings.seed, order.settings.log),
         seats={ANNOTATOR: player},
-        name=order.several(player, name, ((who, typed_word(other)) for who, other in names)),
+        name=order.run_name(player, name, ((who, typed_word(other)) for who, other in names)),
         options={option: rules[option] for option in run.options},
         config={"split": order.selection.split, "task": task},
         needs={player: run.needs},

@@ -28,9 +28,9 @@ from simulator.orders import (
     NotPlayed,
     RunOrder,
     RunSpec,
-    announced,
     idle_options,
     is_model,
+    model_abilities,
     played_pairs,
     typed_word,
 )
@@ -204,8 +204,8 @@ def _robots_and_methods(order: Order) -> tuple[Pair, ...]:
     asked = [robot for robot in robots if is_model(robot)]
     pairs: list[Pair] = [(robot, None) for robot in robots if robot not in asked]
     if asked:
-        chooser = announced(rules.chooser, models) if rules.chooser else None
-        known = {robot: announced(robot, models) for robot in asked}
+        chooser = model_abilities(rules.chooser, models) if rules.chooser else None
+        known = {robot: model_abilities(robot, models) for robot in asked}
         played = played_pairs(
             asked,
             methods,
@@ -236,7 +236,7 @@ def _warn_of_idle_options(order: Order, pairs: Sequence[Pair]) -> None:
 def _require(name: str, built_in: Sequence[str], otherwise: str, models: ModelOptions) -> None:
     """Check, before anything is played, that a player of that name exists."""
     if is_model(name):
-        announced(name, models)
+        model_abilities(name, models)
     elif name.startswith("offline/") and name not in built_in:
         raise InputError(otherwise)
 
@@ -249,7 +249,7 @@ def _request(
     return order.request(
         items,
         seats={ANNOTATOR: robot} if annotates else {ROBOT: robot, USER: order.players[USER][0]},
-        name=order.several(robot, method or "", ((each, other or "") for each, other in pairs)),
+        name=order.run_name(robot, method or "", ((each, other or "") for each, other in pairs)),
         options=_options(order, method),
         config={
             "dataset": chosen.dataset,

@@ -1,1 +1,1 @@
-"""Commands that every benchmark has, made from its declaration (`simulator.benchmark`)."""
+"""Commands that every benchmark gets from its declaration (`simulator.benchmark`)."""

@@ -1,7 +1,7 @@
-"""`askback study agreement`: how much participants agree on the items that several of them have seen.
+"""`askback study agreement`: agreement of participants on items that several of them have seen.
 
-Krippendorff's alpha over items, of each question that is asked after a set, and of each score: 1 where
-everybody says the same of an item, 0 where two people of one item differ as much as any two. The interval
+Krippendorff's alpha over items, for each question that is asked after a set, and for each score: 1 if all
+participants agree on every item, 0 if two participants of one item differ as much as any two. The interval
 resamples items.
 """
 
@@ -34,10 +34,10 @@ _LEAST: Final = 2
 
 def show_agreement(
     study: StudyArgument,
-    csv: Annotated[Path | None, typer.Option(help="write the table there, too (CSV)")] = None,
+    csv: Annotated[Path | None, typer.Option(help="CSV file to write the table to as well")] = None,
     log: LogOption = None,
 ) -> None:
-    """Show how much people agree on the same items, in answers and scores: alpha with intervals."""
+    """Show the agreement of participants on the same items, in answers and scores: alpha with intervals."""
     chosen = find_study(study, log)
     with LogReader(log or default_path()) as reader:
         measured = agreement(reader, chosen)
@@ -47,11 +47,11 @@ def show_agreement(
 
 
 def agreement(reader: LogReader, study: Study) -> pd.DataFrame:
-    """Return how much participants agree, a row for each question after the set and for each score.
+    """Return the agreement of participants, with a row for each question after the set and for each score.
 
-    Columns: ``what`` is asked or scored; ``measured``: as ``names``, as ``numbers`` (squared differences) or
-    as ``sets`` (MASI); ``items`` with two answers or more; ``people``, answers of each of them on average;
-    ``alpha`` and the ends of its 95 % interval, missing where they are undefined, and ``remark``, why.
+    Columns: ``what``, the question or score; ``measured``: as ``names``, as ``numbers`` (squared differences)
+    or as ``sets`` (MASI); ``items`` with two or more answers; ``people``, mean number of answers per item;
+    ``alpha`` and the bounds of its 95 % interval, missing if undefined; and ``remark``, the reason.
 
     Raises:
         NotInLog: if the study was never opened on this log.
@@ -62,7 +62,7 @@ def agreement(reader: LogReader, study: Study) -> pd.DataFrame:
 
 
 def agreement_of(frame: pd.DataFrame, questions: Sequence[Question], metrics: Sequence[str]) -> pd.DataFrame:
-    """Return the table of `agreement`, of episodes as `frames.episodes` has them."""
+    """Return the table of `agreement` for a frame of episodes (`frames.episodes`)."""
     rows = [
         _row(frame, column, what, measured)
         for column, what, measured in _rated_columns(frame, questions, metrics)
@@ -76,7 +76,7 @@ def _rated_columns(
     for question in questions:
         column = f"{frames.ANSWER}{question.id}"
         measured = {"choice": "names", "choices": "sets", "scale": "numbers", "number": "numbers"}
-        # What is typed has no agreement, and what is asked before is of nobody's item.
+        # Typed texts have no agreement, and questions before the set concern no item.
         if question.when == "after" and question.kind in measured and column in frame:
             yield column, question.id, measured[question.kind]
     for metric in metrics:
@@ -95,14 +95,14 @@ def _row(frame: pd.DataFrame, column: str, what: str, measured: str) -> tuple[An
     people = sum(map(len, shared)) / len(shared) if shared else None
     remark = "" if interval is not None else _why_undefined(units, shared)
     if interval is not None and len(shared) == 1:
-        remark = "one item alone: the interval says nothing of others"
+        remark = "a single item: the interval does not generalize to other items"
     ends = (None, None, None) if interval is None else (interval.value, interval.low, interval.high)
     return what, measured, len(shared), people, *ends, remark
 
 
 def _why_undefined(units: Sequence[Sequence[Any]], shared: Sequence[Sequence[Any]]) -> str:
     if not units:
-        return "nobody has answered yet"
+        return "no answers yet"
     if not shared:
-        return f"undefined: none of {len(units)} items has two answers yet"
+        return f"undefined: no item has two answers yet (items: {len(units)})"
     return "undefined: all answers are the same, so agreement cannot be distinguished from chance"

@@ -1,4 +1,4 @@
-"""`askback report asking`: who asked when, and what it brought, wherever somebody may ask back."""
+"""`askback report asking`: who asked when, and with what success, in all benchmarks with asking back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from simulator.whole import write_whole
 Columns = Mapping[str, str]
 """Heading -> field of a row."""
 Shown = Callable[[str, Any], Cell]
-"""The cell under a heading that stands for what a row has there."""
+"""A function from a heading and a row's value to the cell that is shown."""
 DRAWN_AS: Final = ("png", "svg", "csv")
 _TITLE: Final = "Asking back"
 _NAMES: Final = ("benchmark", "robot", "user", "kind")
@@ -41,7 +41,7 @@ _NEEDS: Final[Columns] = {
     "inferred": "when_inferred",
     "nothing": "when_nothing",
 }
-# A terminal of eighty columns shows two intervals beside the names: one table there is several.
+# A terminal of eighty columns has room for two intervals next to the names, so it shows several tables.
 _SHOWN: Final[Mapping[str, Columns]] = {
     "Who asked, by what was open": {**_NEEDS, "J": "youden"},
     "Questions": {"per episode": "questions", "useful": "useful"},
@@ -71,7 +71,7 @@ _COLUMNS: Final[Columns] = {
     "open": "open",
     "aborted": "aborted",
 }
-# What a page has room for; CSV has everything.
+# The columns that fit a page; CSV has all of them.
 _PRINTED: Final[Columns] = {
     **_NEEDS,
     "J": "youden",
@@ -83,7 +83,7 @@ _PRINTED: Final[Columns] = {
 
 @dataclass(frozen=True, slots=True)
 class AskingReport:
-    """The report on some runs: the records, and the rows of its tables."""
+    """The asking-back report on runs: the records, and the rows of its tables."""
 
     records: AskingRecords
     rows: tuple[Row, ...]
@@ -92,7 +92,9 @@ class AskingReport:
 
 def report_asking(
     runs: RunsArgument,
-    users: Annotated[bool, typer.Option("--users", help="a row for each who answered, too")] = False,
+    users: Annotated[
+        bool, typer.Option("--users", help="separate rows for each player that answered")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="folder for the figure (png, svg, csv) and the tables (csv, tex)")
     ] = None,
@@ -103,10 +105,10 @@ def report_asking(
 ) -> None:
     """Show who asked when it was needed and when it was not, and whether the end was right.
 
-    Runs of all benchmarks in which somebody may ask back stand in one table, people and models together.
+    Runs of all benchmarks with asking back are in one table, people and models together.
     """
     if out is not None and out.exists() and not out.is_dir():
-        raise InputError(f"--out {out}: is a file; name a folder")
+        raise InputError(f"--out {out} is a file; name a folder")
     with LogReader(log or default_path(), with_excluded=with_excluded) as reader:
         report = build_report(askings(reader, runs, exclude_aborted=exclude_aborted), users=users)
     written = [] if out is None else write(report, out)
@@ -119,18 +121,18 @@ def report_asking(
 
 
 def build_report(records: AskingRecords, *, users: bool = False) -> AskingReport:
-    """Return the report on records; `users`: with a row for each who answered, too."""
-    over_all = rows(records.askings, by_user=users)
-    return AskingReport(records, over_all, rows(records.askings, by_user=users, by_kind=True))
+    """Return the report on records; `users`: with separate rows for each player that answered."""
+    overall = rows(records.askings, by_user=users)
+    return AskingReport(records, overall, rows(records.askings, by_user=users, by_kind=True))
 
 
 def whole_table(rows: Sequence[Row], title: str = "") -> Table:
-    """Return everything that is known of rows in one table, for files."""
+    """Return one table with all columns, for files."""
     return _table(title, rows, _NAMES, _COLUMNS, lambda head, cell: cell)
 
 
 def whole_report(records: AskingRecords, *, by_kind: bool = False, users: bool = False) -> Report:
-    """Return everything that is known of records as one table with the figure, and every episode as data."""
+    """Return a report with one table of all columns, the figure, and every episode as data."""
     report = build_report(records, users=users)
     lines, figure = report.by_kind if by_kind else report.rows, asking_figure(report.rows)
     section = Section(
@@ -145,7 +147,7 @@ def whole_report(records: AskingRecords, *, by_kind: bool = False, users: bool =
 
 
 def printed_table(rows: Sequence[Row]) -> Table:
-    """Return what fits a page: shares with their n, J with its interval, no column without cells."""
+    """Return a table that fits a page: shares with their n, J with its interval, no empty columns."""
     return _filled_table(
         _TITLE,
         rows,
@@ -156,7 +158,7 @@ def printed_table(rows: Sequence[Row]) -> Table:
 
 
 def _shown_table(title: str, columns: Columns, rows: Sequence[Row], names: Sequence[str]) -> Table | None:
-    """Return the rows of which something is known in columns; None if that is none of them."""
+    """Return a table of the rows that have a value in any of the columns; None if no row has."""
     known = [row for row in rows if any(getattr(row, field) is not None for field in columns.values())]
     if not known:
         return None
@@ -168,7 +170,7 @@ def _shown_table(title: str, columns: Columns, rows: Sequence[Row], names: Seque
 def _filled_table(
     title: str, rows: Sequence[Row], names: Sequence[str], columns: Columns, shown: Shown
 ) -> Table:
-    """Return a table without the names and columns that no row has."""
+    """Return a table without empty names and columns."""
     filled = {
         head: field for head, field in columns.items() if any(getattr(row, field) is not None for row in rows)
     }
@@ -193,12 +195,12 @@ def _name(row: Row, name: str) -> str:
 
 
 def _with_n(cell: Interval | None) -> str | None:
-    """Return a share with what it is of: ``0.61 (92)``."""
+    """Return a share with its n: ``0.61 (92)``."""
     return None if cell is None else f"{cell.value:.2f} ({cell.n})"
 
 
 def asking_figure(rows: Sequence[Row]) -> Figure | None:
-    """Return who asked under which need, one panel per benchmark, one colour per robot; None if unknown."""
+    """Return the figure of who asked under which need: a panel per benchmark; None without decisions."""
     panels = [
         Panel(catalog.find(name).title, "what is open", "share that asked", bars)
         for name in askable()
@@ -216,7 +218,7 @@ def _bars(row: Row) -> Bars:
 
 
 def notes(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Return how tables with these rows are to be read, in each benchmark that they have."""
+    """Return notes on how to read tables with these rows, for each of their benchmarks."""
     names = {row.benchmark for row in rows}
     parts = {name: load_asking(name).notes for name in askable() if name in names}
     titled = [(catalog.find(name).title, part) for name, part in parts.items() if part is not None]
@@ -244,7 +246,7 @@ def notes(rows: Iterable[Row]) -> tuple[str, ...]:
 
 
 def plain(report: AskingReport) -> dict[str, Any]:
-    """Return the report as plain values, with every digit."""
+    """Return the report as JSON values, with every digit."""
     return {
         "rows": [_plain_row(row) for row in report.rows],
         "by_kind": [_plain_row(row) for row in report.by_kind],
@@ -283,10 +285,10 @@ def write(report: AskingReport, folder: Path) -> list[str]:
 def _print(console: Console, report: AskingReport) -> None:
     tables = [_shown_table(title, columns, report.rows, _NAMES) for title, columns in _SHOWN.items()]
     for benchmark in askable():
-        of_kinds = [row for row in report.by_kind if row.benchmark == benchmark]
+        by_kind = [row for row in report.by_kind if row.benchmark == benchmark]
         prefix = f"{catalog.find(benchmark).title}, by kind: "
         tables += [
-            _shown_table(prefix + title, _SHOWN[title], of_kinds, _NAMES[1:]) for title in _SHOWN_BY_KIND
+            _shown_table(prefix + title, _SHOWN[title], by_kind, _NAMES[1:]) for title in _SHOWN_BY_KIND
         ]
     for table in filter(None, tables):
         console.print(table.to_text())

@@ -26,27 +26,28 @@ from simulator.tables.importing import PUBLISHED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Measures of episodes; None where nothing can be counted. Every interval tells its n.
+    """Measures over episodes; None if there is nothing to count. Every interval carries its n.
 
     Attributes:
-        user: who answered; empty where several did.
-        kind: under which results are told; empty for all of them together.
-        when_needed: share that asked of the decisions where only this person could know.
-        when_inferred: of those where it could be inferred.
-        when_nothing: of those where nothing was open.
-        when_not: of the last two together.
+        user: the player that answered; empty if several did.
+        kind: the kind under which results are reported (`Asked.kind`); empty for all kinds together.
+        when_needed: share that asked among decisions where only this person could know.
+        when_inferred: share that asked among decisions where the answer could be inferred.
+        when_nothing: share that asked among decisions where nothing was open.
+        when_not: share that asked among the last two together.
         youden: `when_needed` less `when_not` (Youden's J, see `_youden`); None without one of the two.
-        decided: share of decisions in which asking or not was what was needed; not corrected for chance.
-        useful: share of questions whose answer told something open (bootstrap over items).
-        price: of a question, in points of the score (bootstrap over items); None where they are free.
-        right: share that was right in the end, of all of which that is known.
-        right_asking: of those that asked.
-        before: share that was right before any question, of episodes with a choice before and after.
-        after: share of the same that was right in the end.
+        decided: share of decisions that matched the need; not corrected for chance.
+        useful: share of questions whose answer settled something open (bootstrap over items).
+        price: price of a question, in points of the score (bootstrap over items); None if free.
+        right: share that was right in the end, among episodes for which that is known.
+        right_asking: the same among episodes that asked.
+        right_silent: the same among episodes that did not ask.
+        before: share that was right before any question, among episodes with a choice before and after.
+        after: share of the same episodes that was right in the end.
         gain: `after` less `before` (paired bootstrap).
-        open: episodes whose success a judge has still to settle.
-        seat: who could ask, by name alone.
-        manner: how they played (`Asked.manner`); with the name it makes `robot`.
+        open: number of episodes whose success a judge has yet to settle.
+        seat: the player that could ask, by name only.
+        manner: how it played (`Asked.manner`); `robot` is the name with the manner.
     """
 
     benchmark: str
@@ -76,9 +77,9 @@ class Row:
 
 
 def rows(episodes: Sequence[Asking], *, by_kind: bool = False, by_user: bool = False) -> tuple[Row, ...]:
-    """Return one row per benchmark and robot (and who answered, and kind), people first.
+    """Return one row per benchmark and robot (and per user and kind, if asked for), people first.
 
-    Files that name nobody may be of different systems: each of several runs of such is a row of its own.
+    Files that do not name the robot may come from different systems, so several such runs get a row each.
     """
     unnamed = {episode.run for episode in episodes if episode.seat == PUBLISHED}
     if len(unnamed) > 1:
@@ -124,7 +125,7 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         when_nothing=asked("nothing"),
         when_not=not_needed,
         youden=_youden(
-            [(who.cluster, need == "person", was) for who, need, was in decisions], needed, not_needed
+            [(each.cluster, need == "person", asked) for each, need, asked in decisions], needed, not_needed
         ),
         decided=_share([(episode, asked == (need == "person")) for episode, need, asked in decisions]),
         questions=_by_item(
@@ -162,25 +163,25 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
 
 
 def _share(observed: Sequence[tuple[Asking, bool]]) -> Interval | None:
-    """Return the share of (episode, whether it holds): a bootstrap interval where items hang together."""
+    """Return the share of true values, with a bootstrap interval if items form clusters."""
     if not observed:
         return None
-    episodes, holds = zip(*observed, strict=True)
-    return _by_item(share(holds, [episode.cluster for episode in episodes]), episodes)
+    episodes, values = zip(*observed, strict=True)
+    return _by_item(share(values, [episode.cluster for episode in episodes]), episodes)
 
 
 def _by_item(mean: Interval, episodes: Sequence[Asking]) -> Interval:
-    """Return a mean whose `n` counts items, also where what was resampled are pairs of them."""
+    """Return a mean whose `n` counts items, even if clusters of items were resampled."""
     return mean._replace(n=len({episode.item for episode in episodes}))
 
 
 def _youden(
     decisions: Sequence[tuple[str, bool, bool]], needed: Interval | None, not_needed: Interval | None
 ) -> Interval | None:
-    """Return the share asked where needed, less where not, out of decisions: (item, needed, asked).
+    """Return the share asked when needed less the share when not, from decisions (item, needed, asked).
 
-    Items are resampled; where one of the two shares does not vary, that would say nothing of it, and the
-    interval is Newcombe's.
+    Items are resampled, unless one of the two shares does not vary: then resampling would hide its
+    uncertainty, and the interval is Newcombe's.
     """
     if needed is None or not_needed is None:
         return None
@@ -200,7 +201,7 @@ def _youden(
 def _per_question(
     episodes: Sequence[Asking], value: Callable[[Asked], float | None], bounds: Bounds | None = SHARE
 ) -> Interval | None:
-    """Return the mean over all questions; those of one item hang together, so items are resampled."""
+    """Return the mean over all questions; questions on one item are correlated, so items are resampled."""
     known = [
         (episode.cluster, total, episode.told.questions)
         for episode in episodes

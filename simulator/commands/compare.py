@@ -54,7 +54,7 @@ _HEADS: Final = (
 
 
 class Pair(NamedTuple):
-    """Two runs compared in one metric, as a row of the table says it."""
+    """Two runs compared in one metric: a row of the table."""
 
     first: str
     second: str
@@ -70,7 +70,7 @@ class Pair(NamedTuple):
 def compare(
     runs: RunsArgument,
     metric: Annotated[
-        list[str] | None, typer.Option(help="compare this metric only (several); default: all of them")
+        list[str] | None, typer.Option(help="metric to compare (repeatable); default: all metrics")
     ] = None,
     out: OutOption = None,
     as_json: ExactJsonOption = False,
@@ -87,7 +87,7 @@ def compare(
 def comparison(
     reader: LogReader, runs: Sequence[str], metrics: Sequence[str] = (), *, exclude_aborted: bool = False
 ) -> Report:
-    """Return the comparison of every two of some runs.
+    """Return the comparison of all pairs of runs.
 
     Raises:
         InputError: if there are fewer than two runs, they are of different benchmarks, share no item, or
@@ -96,29 +96,29 @@ def comparison(
     """
     names = list(dict.fromkeys(runs))
     if len(names) < 2:
-        raise InputError("Name two runs or more; askback log list shows them.")
+        raise InputError("Name two or more runs; askback log list shows them.")
     benchmark = one_benchmark(reader, names)
     frame = frames.episodes(reader, names, exclude_aborted=exclude_aborted)
     present = {metric.name: metric for metric in present_metrics(benchmark, frame)}
     if unknown := [name for name in metrics if name not in present]:
         raise InputError(f"--metric {unknown[0]}: these runs have {', '.join(present)}.")
     chosen = [present[name] for name in (metrics or present)]
-    of_items = [metric.title for metric in chosen if metric.name in benchmark.item_metrics]
+    untested = [metric.title for metric in chosen if metric.name in benchmark.item_metrics]
     rows: list[list[Cell]] = []
     for metric in chosen:
         if metric.name not in benchmark.item_metrics:
             rows += ([metric.title, *pair] for pair in _compare_all(frame, metric, names, benchmark.cluster))
-    if not rows and len(of_items) < len(chosen):
-        raise InputError("These runs share no item that is scored in two of them.")
+    if not rows and len(untested) < len(chosen):
+        raise InputError("No item is scored in two of these runs.")
     tables = [metric_table(frame, chosen, ["run"], benchmark.cluster), Table(_HEADS, rows, "Differences")]
-    untested = f"Not tested, as the items decide it and not the runs: {', '.join(of_items)}."
-    remarks = (*_namesakes(reader, names), *REMARKS, *([untested] if of_items else []))
+    remark = f"Not tested, as the items decide it and not the runs: {', '.join(untested)}."
+    remarks = (*_different_contents(reader, names), *REMARKS, *([remark] if untested else []))
     section = Section(name="comparison", title="Paired by item", tables=tables, remarks=remarks)
     return Report(title=f"{benchmark.title}: {' and '.join(names)}", sections=[section])
 
 
-def _namesakes(reader: LogReader, runs: Sequence[str]) -> Iterator[str]:
-    """Yield what is to be told of every two runs that have other items under the same names."""
+def _different_contents(reader: LogReader, runs: Sequence[str]) -> Iterator[str]:
+    """Yield a remark on each pair of runs that have different items under the same names."""
     contents: dict[str, defaultdict[tuple[str, str], set[str]]] = {}
     for run in runs:
         contents[run] = defaultdict(set)
@@ -137,16 +137,16 @@ def _namesakes(reader: LogReader, runs: Sequence[str]) -> Iterator[str]:
 def mcnemar_or_permutation(
     first: Sequence[float], second: Sequence[float], items: Sequence[str], differences: Differences
 ) -> float:
-    """Return the p-value of no difference: McNemar's, by item, where all values are 0 or 1."""
+    """Return the p-value of no difference: McNemar's test by item if all values are 0 or 1."""
     if {*first, *second} <= {0.0, 1.0}:
         return mcnemar([value == 1 for value in first], [value == 1 for value in second], items)
     return permutation_p(differences)
 
 
 def permutation_p(differences: Differences) -> float:
-    """Return the two-sided p-value of no difference: signs of differences by item are exchanged."""
+    """Return the two-sided p-value of no difference: signs of differences by item are permuted."""
     changed = differences[differences != 0]
-    if len(changed) < 2:  # either sign of a single one is as far from 0
+    if len(changed) < 2:  # both signs of a single difference are equally far from 0
         return 1.0
     test = scipy.stats.permutation_test(
         (changed,), np.sum, permutation_type="samples", n_resamples=9_999, rng=np.random.default_rng(0)
@@ -155,11 +155,11 @@ def permutation_p(differences: Differences) -> float:
 
 
 def detectable(differences: Differences) -> float | None:
-    """Return the smallest mean difference that so many items would show; None if nothing varies."""
+    """Return the smallest mean difference that this number of items would show; None if nothing varies."""
     spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
     if spread == 0:
         return None
-    # Importing it takes a second, and the web app imports this module.
+    # This import takes a second, and the web app imports this module.
     from statsmodels.stats.power import TTestPower
 
     effect = TTestPower().solve_power(
@@ -169,10 +169,10 @@ def detectable(differences: Differences) -> float | None:
 
 
 def one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]:
-    """Return the benchmark that all of some runs are of.
+    """Return the benchmark that all runs belong to.
 
     Raises:
-        InputError: if there is no run, runs are of different ones, or it is not installed.
+        InputError: if `runs` is empty, they are of different benchmarks, or the benchmark is not installed.
         NotInLog: if there is no such run.
     """
     if not runs:
@@ -187,9 +187,9 @@ def one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]
 def _compare_all(
     frame: pd.DataFrame, metric: Metric, runs: Sequence[str], cluster: Callable[[str], str]
 ) -> list[Pair]:
-    """Return every two of some runs that share an item, compared in a metric."""
-    made = (_compare_two(frame, metric, first, second, cluster) for first, second in combinations(runs, 2))
-    pairs = [pair for pair in made if pair is not None]
+    """Return the comparisons in a metric of all pairs of runs that share an item."""
+    tried = (_compare_two(frame, metric, first, second, cluster) for first, second in combinations(runs, 2))
+    pairs = [pair for pair in tried if pair is not None]
     adjusted = holm([pair.p for pair in pairs])
     return [pair._replace(holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
 
@@ -197,7 +197,7 @@ def _compare_all(
 def _compare_two(
     frame: pd.DataFrame, metric: Metric, first: str, second: str, cluster: Callable[[str], str]
 ) -> Pair | None:
-    """Return two runs compared in a metric, unadjusted; None if they share no item."""
+    """Return the unadjusted comparison of two runs in a metric; None if they share no item."""
     table = frame[frame["run"].isin([first, second])].dropna(subset=[metric.name])
     means = table.pivot_table(metric.name, ["item", "language"], "run", aggfunc="mean").dropna()
     if not {first, second} <= set(means.columns) or means.empty:

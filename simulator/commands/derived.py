@@ -1,7 +1,7 @@
-"""The commands of all benchmarks: those that each names, and those that follow from its declaration.
+"""The commands of all benchmarks: those that they declare, and those derived from their declarations.
 
-Which benchmarks there are is known without importing more than their declarations; what a command does is
-imported, or made, when it is asked for. `askback graph` draws the state machine of any of them.
+Only the declarations are imported to list the commands; a command itself is imported, or built, on first use.
+`askback graph` draws the state machine of any benchmark.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STATS: Final = "Count the items of {title}, by every field that repeats."
 def benchmark_commands() -> Mapping[str, Command]:
     """Return the commands of all installed benchmarks, by their words: ``run NAME``.
 
-    Those of a benchmark that cannot be imported say why.
+    The commands of a benchmark that cannot be imported raise the reason.
     """
     commands: dict[str, Command] = {}
     for name in catalog.names():
@@ -43,7 +43,7 @@ def benchmark_commands() -> Mapping[str, Command]:
 
 
 def commands_of(benchmark: Benchmark[Any, Any]) -> Mapping[str, Command]:
-    """Return a benchmark's commands: those it names, and the derived ones that it does not."""
+    """Return a benchmark's commands: its own, and derived ones that it does not replace."""
     name, derived = benchmark.name, dict[str, Command]()
     if benchmark.machine is None or benchmark.runs is not None:
         derived[f"run {name}"] = _derive_command("run", benchmark, benchmark.summary or _RUN)
@@ -78,12 +78,12 @@ STUDY: Final = "study"
 
 
 def draw(name: str) -> str:
-    """Return the Mermaid text of a benchmark's graph, or of the one that studies put around it (``study``).
+    """Return the Mermaid text of a benchmark's graph, or of the graph of studies (``study``).
 
     Raises:
         InputError: if there is no such benchmark.
     """
-    # Imported here: the command line lists its commands without LangGraph.
+    # Imported late: listing commands must not import LangGraph.
     from simulator.runner.build import load_machine
     from simulator.studies.graph import build_graph
 

@@ -1,6 +1,6 @@
-"""`askback check` and `askback data`, for the files of every benchmark. Bad input leaves as `InputError`.
+"""`askback check` and `askback data`, for the files of every benchmark. Bad input raises `InputError`.
 
-Items and studies have checkers of their own; the words of pages and the prompts of models are checked here.
+Items and studies have their own checkers; the texts of pages and the prompts of models are checked here.
 """
 
 from __future__ import annotations
@@ -32,21 +32,23 @@ from trees.checks import SET_RULES, check_builtin
 from trees.faults import Fault, Severity
 from trees.rules import RULES
 
-data_app = typer.Typer(help="Published data you have registered.", no_args_is_help=True)
+data_app = typer.Typer(help="Register, list and remove published data.", no_args_is_help=True)
 
 
 def check(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Files and folders; default: the built-in tasks.")
+        list[Path] | None, typer.Argument(help="files and folders; default: the built-in tasks")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the faults as a JSON list.")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="Print what is checked, and stop.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the faults as a JSON list")] = False,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="print the rules that are checked, and exit")
+    ] = False,
     base_url: Annotated[
         list[str] | None,
-        typer.Option(help="Server or fleet of the models that sit opposite people in studies."),
+        typer.Option(help="server or fleet of the models that play with people in studies"),
     ] = None,
 ) -> None:
-    """Name file, line and task of every fault. The exit code is 1 if there is an error."""
+    """Report file, line and task of every fault. The exit code is 1 if there is an error."""
     console = Console()
     if rules:
         console.print(_rules_table())
@@ -63,26 +65,24 @@ def check(
 def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
     """Return all faults of the files in `paths` (files and folders), each by the checker of its kind."""
     faults: list[Fault] = []
-    fruitless, taken = set(paths), set[Path]()
+    unclaimed, checked = set(paths), set[Path]()
     checkers = all_checkers()
     for checker in checkers:
         files_of = {path: checker.find(path) for path in paths}
-        fruitless -= {path for path, files in files_of.items() if files}
-        files = sorted({file for paths in files_of.values() for file in paths} - taken)
+        unclaimed -= {path for path, files in files_of.items() if files}
+        files = sorted({file for paths in files_of.values() for file in paths} - checked)
         faults.extend(checker.check(files) if files else ())
-        taken.update(files)
+        checked.update(files)
     known = "; ".join(checker.kind for checker in checkers)
-    for path in fruitless:
-        problem = (
-            f"nothing here that can be checked; known are {known}" if path.exists() else "does not exist"
-        )
+    for path in unclaimed:
+        problem = f"nothing to check here; known are {known}" if path.exists() else "does not exist"
         faults.append(Fault(str(path), "", 0, "format", problem))
-    # By line, where a file has them; an id would sort 10 before 9.
+    # By line number where there is one; ids would sort 10 before 9.
     return tuple(sorted(faults, key=lambda fault: (fault.file, fault.line, fault)))
 
 
 def all_checkers() -> list[Checker]:
-    """Return what checks each kind of file; the first that finds a file gets it, so greedy ones come last."""
+    """Return the checkers of all files; the first that claims a file gets it, so greedy ones come last."""
     from simulator.items import stray_checker
     from simulator.models import fleet
     from simulator.studies import known
@@ -113,8 +113,8 @@ def _register(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], dat
 
 
 def absent_models(paths: Sequence[Path], base_url: Sequence[str] | None = None) -> tuple[Fault, ...]:
-    """Return a fault for each study file with a model opposite people that does not give one answer now."""
-    # Only who checks studies with models should wait for what talks to these.
+    """Return a fault for each model in a study file that is to play with people but does not answer now."""
+    # Imported late: only checks of studies with models should wait for these imports.
     from simulator.models import KeyMissing, ModelOptions
     from simulator.models.fleet import place_of
     from simulator.models.load import bare_name
@@ -126,13 +126,13 @@ def absent_models(paths: Sequence[Path], base_url: Sequence[str] | None = None) 
         study, _ = scan_study(file)
         if study is None:
             continue
-        with suppress(InputError):  # told with the file's other faults
+        with suppress(InputError):  # reported with the file's other faults
             missing = absent_opposite(study, ModelOptions(base_url=place_of(base_url)))
             named = {str(who): f"settings.{name}" for name, who in study.settings.items()}
             named |= {who: f"pairing.partner.{seat}" for seat, who in study.pairing.partner.items()}
             lines = lines_of(file) if missing else {}
             for who, error in missing.items():
-                # A key is this machine's: the file may be right where there is one.
+                # Keys belong to a machine: the file may be right on another one.
                 severity: Severity = "warning" if isinstance(error, KeyMissing) else "error"
                 line, why = lines.get(named.get(who, ""), 0), f"{bare_name(who)}: {why_absent(who, error)}"
                 faults.append(Fault(str(file), study.id, line, "opposite", why, severity, kind=STUDY))
@@ -141,29 +141,29 @@ def absent_models(paths: Sequence[Path], base_url: Sequence[str] | None = None) 
 
 @data_app.command("add")
 def data_add(
-    benchmark: Annotated[str, typer.Argument(help="Whose data: the name of a benchmark.")],
-    path: Annotated[Path, typer.Argument(help="A folder or zip in the published format.")],
-    name: Annotated[str | None, typer.Option(help="What --data is to call it; default: BENCHMARK.")] = None,
+    benchmark: Annotated[str, typer.Argument(help="name of the benchmark that the data belong to")],
+    path: Annotated[Path, typer.Argument(help="folder or zip in the published format")],
+    name: Annotated[str | None, typer.Option(help="name for --data; default: BENCHMARK")] = None,
     partial: Annotated[
         bool,
         typer.Option(
             "--partial",
-            help="Accept data that are not the whole published set, and leave faulty rows out. Not every "
-            "benchmark checks whether data are whole, and of which data: its page in docs/ says so.",
+            help="accept incomplete data, and leave faulty rows out; the benchmark's page in docs/ says "
+            "whether completeness is checked",
         ),
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Put them in the place of other data of this name.")
+        bool, typer.Option("--replace", help="replace other data that are registered under this name")
     ] = False,
 ) -> None:
-    """Copy published data into your Askback folder, check them, and give them a name."""
+    """Copy published data into your Askback folder, check them, and register them under a name."""
     known = {
         benchmark.name: register
         for benchmark in catalog.installed()
         if (register := _register(benchmark)) is not None
     }
     if benchmark not in known:
-        raise InputError(f"no benchmark {benchmark!r} takes data; known: {', '.join(known)}")
+        raise InputError(f"data cannot be added for {benchmark!r}; known are {', '.join(known)}")
     from simulator.tables.registering import say_added
 
     with nullcontext() if replace else datasets.keeping():
@@ -179,20 +179,20 @@ def data_list() -> None:
     if not registered:
         console.print("No data are registered; see `askback data add --help`.")
         return
-    # A name is what one types next: it stands in one line. Nothing is cut.
+    # Names are typed next, so they are not wrapped; nothing is cut.
     table = Table(Column("name", no_wrap=True), Column("benchmark", no_wrap=True))
-    for head, whole in (("holds", False), ("added", True), ("from", False)):
-        table.add_column(head, overflow="fold", no_wrap=whole)
+    for head, no_wrap in (("contents", False), ("added", True), ("from", False)):
+        table.add_column(head, overflow="fold", no_wrap=no_wrap)
     for dataset in registered:
-        holds = "\n".join(f"{key}: {value}" for key, value in dataset.details.items())
-        cells = (dataset.name, dataset.benchmark, holds, dataset.added_at[:10], dataset.source)
+        contents = "\n".join(f"{key}: {value}" for key, value in dataset.details.items())
+        cells = (dataset.name, dataset.benchmark, contents, dataset.added_at[:10], dataset.source)
         table.add_row(*(Text(cell) for cell in cells))
     console.print(table)
 
 
 @data_app.command("remove")
-def data_remove(name: Annotated[str, typer.Argument(help="The data's name.")]) -> None:
-    """Forget registered data and delete the copy; the original and the log stay as they are."""
+def data_remove(name: Annotated[str, typer.Argument(help="name of the data")]) -> None:
+    """Unregister data and delete the copy; the original and the log stay unchanged."""
     dataset = datasets.remove(name)
     typer.echo(f"Removed {dataset.name}.")
 
@@ -202,7 +202,7 @@ def _print_faults(console: Console, faults: Sequence[Fault]) -> None:
         for file, group in groupby(faults, key=lambda fault: fault.file):
             console.print(_faults_table(file, tuple(group)))
     else:
-        # A pipe gets one line per fault, to be searched or shown in an editor.
+        # One line per fault, to be searched or opened in an editor.
         for fault in faults:
             typer.echo(f"{fault.severity}: {fault}")
     errors = sum(fault.severity == "error" for fault in faults)
@@ -231,17 +231,17 @@ def _rules_table() -> Table:
     return table
 
 
-# ---- words of pages, prompts of models
+# ---- texts of pages, prompts of models
 
 
 _WORDS: Final = ("texts", "desks", "research", "phrases")
 _DEFAULTS: Final = ("title", "summary", "seat", "metric", "rule", "choice", "field", "player")
-"""How names begin whose texts the declaration has if a file has none."""
+"""Prefixes of names whose texts default to the declaration's."""
 _PAGES: Final = Path(__file__).parents[2] / "ui"
 
 
 def prompt_checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
-    """Return what checks the prompts in a declared benchmark's own folder; None if no model can sit there."""
+    """Return the checker of a declared benchmark's prompts; None if no model can play in it."""
     if (
         benchmark.machine is not None
         or benchmark.folder is None
@@ -253,10 +253,6 @@ def prompt_checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
     def find(path: Path) -> tuple[Path, ...]:
         files = path.rglob("*.jinja") if path.is_dir() else [path]
         return tuple(sorted(file for file in files if file.resolve().parent == folder))
-
-    def check(files: Sequence[Path]) -> tuple[Fault, ...]:
-
-        return prompt_faults(benchmark, files)
 
     return Checker(
         f"prompts of {benchmark.title} (NAME.LANGUAGE.jinja in its folder)",
@@ -283,12 +279,12 @@ def _check_words(files: Sequence[Path]) -> tuple[Fault, ...]:
             line, problem = (int(place), rest) if place.isdigit() else (0, problem)
             faults.append(Fault(str(file), "", line, "format", problem))
         else:
-            faults += _name_faults(file) if file.stem != "phrases" else ()  # these have no names
+            faults += _name_faults(file) if file.stem != "phrases" else ()  # phrases have no names
     return tuple(faults)
 
 
 def _name_faults(file: Path) -> Iterator[Fault]:
-    """Yield the names of texts that neither pages nor the package use, or that one language lacks."""
+    """Yield faults of text names that neither pages nor the package use, or that one language lacks."""
     from simulator.tables.builtin import LOADER
 
     leaves, lines = list[str](), dict[str, int]()
@@ -315,29 +311,29 @@ def _name_faults(file: Path) -> Iterator[Fault]:
 
 
 def _words_of(folder: Path) -> set[str]:
-    """Return the words that the code, the data and the templates in a folder are written with."""
+    """Return all words in the code, data and templates of a folder."""
     files = (file for suffix in ("py", "yaml", "jinja") for file in folder.rglob(f"*.{suffix}"))
     files = (file for file in files if file.stem not in _WORDS and file.parent.name != "strings")
     return {word for file in files for word in re.split(r"[\W_]+", file.read_text("utf-8", "replace"))}
 
 
-_KIND: Final = f"words of pages ({', '.join(f'{name}.yaml' for name in _WORDS)})"
+_KIND: Final = f"texts of pages ({', '.join(f'{name}.yaml' for name in _WORDS)})"
 WORDS: Final = Checker(_KIND, _find_words, _check_words)
-"""Checks the words of any package's pages, by language."""
+"""The checker of the texts of any package's pages, by language."""
 
 
 def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) -> tuple[Fault, ...]:
-    """Return what is wrong with a declared benchmark's prompts: seats without theirs, files that are none."""
+    """Return the faults of a declared benchmark's prompts: missing, unreadable, or with unknown variables."""
     from personas import TemplateError  # templates take a while to import
     from personas.templates import describe, languages_of
     from simulator.runner.build import machine_of
 
-    machine_of(benchmark)  # its folder is looked in from now on
+    machine_of(benchmark)  # registers the benchmark's folder of prompts
     faults = []
     for seat in benchmark.seats:
         if seat.prompt and not languages_of(f"{benchmark.name}/{seat.prompt}"):
-            lacking = f"{benchmark.folder}/prompts/{seat.prompt}.en.jinja"
-            faults.append(Fault(lacking, seat.name, 0, "prompt", "the prompt of this seat is not there"))
+            missing = f"{benchmark.folder}/prompts/{seat.prompt}.en.jinja"
+            faults.append(Fault(missing, seat.name, 0, "prompt", "the prompt of this seat is missing"))
     for file in files:
         name, _, language = file.name.removesuffix(".jinja").rpartition(".")
         try:
@@ -345,24 +341,24 @@ def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) ->
         except TemplateError as error:
             faults.append(Fault(str(file), "", 0, "prompt", str(error)))
             continue
-        for known in [_known(benchmark, seat.name) for seat in benchmark.seats if seat.prompt == name]:
+        for known in [_variables_of(benchmark, seat.name) for seat in benchmark.seats if seat.prompt == name]:
             for variable in sorted(variables - known) if known else ():
                 message = unknown_key(variable, sorted(known), "variable")
                 faults.append(Fault(str(file), "", _line(file, variable), "prompt", message, "warning"))
     return tuple(faults)
 
 
-def _known(benchmark: Benchmark[Any, Any], seat: str) -> set[str]:
-    """Return the variables of a seat's prompt when an episode begins; none if that cannot be told."""
+def _variables_of(benchmark: Benchmark[Any, Any], seat: str) -> set[str]:
+    """Return the variables of a seat's prompt at the start of an episode; empty if they are unknown."""
     assert benchmark.load is not None and benchmark.rules is not None
     try:
         start = State(item=benchmark.load("builtin")[0], rules=benchmark.rules())
         return {"lines", *benchmark.knows(start, seat)}
-    except Exception:  # another's function, which may count on moves that are not there yet
+    except Exception:  # third-party code, which may rely on moves that have not been made yet
         return set()
 
 
 def _line(file: Path, word: str) -> int:
-    """Return the first line of a file that has a word; 0 if none has."""
+    """Return the number of the first line of a file that contains a word; 0 if no line does."""
     lines = enumerate(file.read_text("utf-8").splitlines(), start=1)
     return next((number for number, line in lines if re.search(rf"\b{word}\b", line)), 0)

@@ -1,6 +1,6 @@
-"""`askback report BENCHMARK`: its metrics and sections, for every reader; its settings are options.
+"""`askback report BENCHMARK`: a benchmark's metrics and sections in every format; its settings are options.
 
-`askback score BENCHMARK FILES` is the report on files, `askback stats BENCHMARK` that on a benchmark's items.
+`askback score BENCHMARK FILES` reports on files, `askback stats BENCHMARK` on a benchmark's items.
 """
 
 from __future__ import annotations
@@ -54,14 +54,16 @@ OutOption = Annotated[
 ]
 ByOption = Annotated[
     list[str] | None,
-    typer.Option(help="a row for each value of this column, too: language, repeat, seat.NAME (several)"),
+    typer.Option(help="column to break results down by: language, repeat or seat.NAME (repeatable)"),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", "--table", help="text, json, csv or latex")]
-SuffixOption = Annotated[str, typer.Option(help=f"how figures are written: {', '.join(SUFFIXES)}")]
+FormatOption = Annotated[
+    Format, typer.Option("--format", "--table", help="output format: text, json, csv or latex")
+]
+SuffixOption = Annotated[str, typer.Option(help=f"file formats of figures: {', '.join(SUFFIXES)}")]
 RunsArgument = Annotated[
     list[str], typer.Argument(help="names of runs (askback log list shows them)", metavar="RUN…")
 ]
-FilesArgument = Annotated[list[Path], typer.Argument(help="files, and folders of them", metavar="PATH…")]
+FilesArgument = Annotated[list[Path], typer.Argument(help="files, or folders of files", metavar="PATH…")]
 _REQUIRED: Final = inspect.Parameter.empty
 _FORMS: Final[dict[str, AnnotatedOption]] = {
     "out": (OutOption, None),
@@ -73,7 +75,7 @@ _HELP: Final = "Show every metric of runs of {title} side by side, with interval
 
 
 def report_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
-    """Return the command that reports runs of a benchmark, and files where it reads them."""
+    """Return the command that reports on runs of a benchmark, and on files if the benchmark reads any."""
     spec = benchmark.report or ReportSpec()
     named = _REQUIRED if spec.named else None
     options = {
@@ -94,21 +96,21 @@ def report_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
 
 
 def read_suffixes(text: str) -> tuple[str, ...]:
-    """Return the forms of figures that a comma list names, each once.
+    """Return the file formats of figures in a comma list, without repeats.
 
     Raises:
-        InputError: if there is no such form.
+        InputError: if a format is unknown.
     """
     suffixes = tuple(
         dict.fromkeys(part.strip().removeprefix(".") for part in text.split(",") if part.strip())
     )
     if unknown := [suffix for suffix in suffixes if suffix not in SUFFIXES]:
-        raise InputError(f"--suffix {unknown[0]}: figures are written as {', '.join(SUFFIXES)}.")
+        raise InputError(f"--suffix {unknown[0]}: figures can be written as {', '.join(SUFFIXES)}.")
     return suffixes
 
 
 def files_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
-    """Return the command that scores files by the benchmark's rules: the report on them."""
+    """Return the command that scores files by the benchmark's rules and reports on them."""
     spec = benchmark.report or ReportSpec()
     options = {"paths": (FilesArgument, _REQUIRED), **_settings_options(spec), **_FORMS}
 
@@ -160,11 +162,11 @@ def tell(
     written: Sequence[object] = (),
     suffixes: Sequence[str] = DRAWN_AS,
 ) -> None:
-    """Print a report, and write it into a folder if there is one.
+    """Print a report, and write it to a folder if one is given.
 
     Raises:
         InputError: if the folder is a file, or a file cannot be written.
-        typer.Exit: with status 1 if a file could not be read, or holds what it should not.
+        typer.Exit: with status 1 if a file could not be read, or its contents are unexpected.
     """
     files = [] if out is None else write_report(report, out, suffixes)
     match form:
@@ -185,7 +187,7 @@ def tell(
 
 
 _MOST: Final = 20
-"""Different values of a field that are still counted one by one."""
+"""The most distinct values of a field that are counted one by one."""
 
 
 def stats_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
@@ -204,7 +206,7 @@ def stats_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
 
 
 def items_report(benchmark: Benchmark[Any, Any], data: str) -> Report:
-    """Return how many items there are, how long their texts and lists, and which values repeat.
+    """Return a report on items: their number, the lengths of texts and lists, and values that repeat.
 
     Raises:
         InputError: if there are no such data.

@@ -1,9 +1,8 @@
-"""`askback run BENCHMARK`: who sits where, which items, by which rules; a benchmark declares them.
+"""`askback run BENCHMARK`: options for seats, items and rules, from the benchmark's declaration.
 
-The same command as a form (`run_form`): its options as fields, what may be chosen, and the command that it
-comes to. What arrives there comes from a browser. So nobody sits in a seat who is not offered, data are those
-that are registered, and no text names a file: neither do fields that are paths exist, nor may a text hold
-what divides one.
+`run_form` is the same command as a form: its options as fields, the possible choices, and the resulting
+command. Its values come from a browser, so seats take only players that are offered, data must be registered,
+and no text may name a file: path options are left out, and texts must not contain path separators.
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ RUN_OPTIONS: Final[Mapping[str, AnnotatedOption]] = {
     "exclude_aborted": (shared.ExcludeAbortedOption, False),
     "log": (LogOption, None),
 }
-"""Options of every ``askback run``, beside those of models."""
+"""Options of every ``askback run``, in addition to those of models."""
 _ELSEWHERE: Final = {"log", "base_url"}
-"""Options that say where things are: no part of what is played."""
+"""Options that name locations, and are not part of what is played."""
 
 
 def run_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
     """Return the command that plays episodes of a benchmark.
 
     Raises:
-        InputError: if a rule hides another option.
+        InputError: if a rule has the name of another option.
     """
     options = {"command_line": (typer.Context, inspect.Parameter.empty), **run_options(benchmark)}
     return command_of(partial(_run, benchmark, run_spec(benchmark)), options, _help(benchmark))
@@ -63,7 +62,7 @@ def run_options(benchmark: Benchmark[Any, Any]) -> dict[str, AnnotatedOption]:
     """Return the options of `askback run NAME`: parameter -> annotation and default.
 
     Raises:
-        InputError: if a rule hides another option.
+        InputError: if a rule has the name of another option.
     """
     spec = run_spec(benchmark)
     seats = {option_of(seat): _seat_option(seat) for seat in benchmark.seats if option_of(seat)}
@@ -79,7 +78,7 @@ def run_options(benchmark: Benchmark[Any, Any]) -> dict[str, AnnotatedOption]:
         for other, names in {**others, "an option of every run": every}.items():
             if clash := sorted(named & names):
                 raise InputError(
-                    f"{benchmark.name}: the {kind} {clash[0]} is called like {other}; rename the {kind}."
+                    f"{benchmark.name}: the {kind} {clash[0]} has the name of {other}; rename the {kind}."
                 )
     return {**seats, **selection, **flags, **rules, **RUN_OPTIONS}
 
@@ -94,7 +93,7 @@ def _run(
     log, seed = options["log"] or default_path(), options["seed"]
     typed = _typed_options(command_line)
     if options["items_of"] is not None and "limit" in typed:
-        raise InputError("--limit: the items are those of --items-of; leave one of the two out.")
+        raise InputError("--limit cannot be used with --items-of; leave one of the two out.")
     flags = ModelFlags(**{flag: options[called] for flag, called in _flags(spec).items() if called})
     order = RunOrder(
         benchmark=benchmark,
@@ -125,7 +124,7 @@ def _run(
 
 
 def run_spec(benchmark: Benchmark[Any, Any]) -> RunSpec[Any, Any]:
-    """Return what can be chosen of a benchmark's runs; by default items, and the rules that it declares."""
+    """Return the choices for a benchmark's runs; by default the items and the declared rules."""
     if benchmark.runs is not None:
         return benchmark.runs()
     assert benchmark.rules is not None
@@ -141,12 +140,12 @@ def _declared_requests(order: RunOrder[Selection, Any]) -> list[RunRequest]:
 
 
 def _flags(spec: RunSpec[Any, Any]) -> dict[str, str]:
-    """Return what each of the shared options of models is called here; empty where there is none."""
+    """Return the name of each shared model option in this benchmark; empty if it does not have it."""
     return {flag: spec.flags.get(flag, flag) for flag in MODEL_OPTIONS}
 
 
 def option_of(seat: SeatSpec) -> str:
-    """Return the option that names who sits in a seat; empty if nothing does."""
+    """Return the option that names a seat's player; empty if there is no such option."""
     return seat.name if seat.option is None else seat.option
 
 
@@ -159,7 +158,7 @@ def _seat_option(seat: SeatSpec) -> AnnotatedOption:
     )
     known = seat.known or ", ".join(players)
     if seat.several:
-        help = f"{seat.role} (several: give it again): {known}; default: {seat.usual}"
+        help = f"{seat.role} (repeatable): {known}; default: {seat.usual}"
         return Annotated[list[str] | None, typer.Option(help=help)], None
     return Annotated[str, typer.Option(help=f"{seat.role}: {known}")], seat.usual
 
@@ -169,7 +168,7 @@ def _names(typed: str | list[str] | None, seat: SeatSpec) -> tuple[str, ...]:
 
 
 def _typed_options(context: typer.Context) -> frozenset[str]:
-    """Return the options that were typed, even if with the value that they have anyway."""
+    """Return the options that were typed, even if with their default value."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return frozenset(name for name, source in sources.items() if source and "DEFAULT" not in source.name)
 
@@ -189,7 +188,7 @@ def _help(benchmark: Benchmark[Any, Any]) -> str:
 Group = Literal["seats", "items", "rules", "run"]
 DATA: Final = "data"
 _RUN: Final = ("run", "seed", "repeat", "concurrency", "budget", "temperature", "top_p", "max_tokens")
-"""Options of every run that are asked for; the others say how this machine is used, or reach others."""
+"""Common options that the form has; the others concern the use of this machine or reach other machines."""
 _BUILTIN: Final = re.compile(r"(offline/[\w-]+(?::[a-z][\w-]*)?)(?:\[:([a-z|-]+)\])?")
 _LONGEST: Final = 200
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -200,7 +199,7 @@ class FormField:
     """A field of the form.
 
     Attributes:
-        group: where it stands.
+        group: the part of the form that it is in.
     """
 
     group: Group
@@ -212,7 +211,7 @@ class RunForm:
     """The form of a benchmark's runs.
 
     Attributes:
-        offered: names of players and models that may be chosen.
+        offered: the names of players and models that can be chosen.
     """
 
     benchmark: Benchmark[Any, Any]
@@ -220,16 +219,16 @@ class RunForm:
     offered: frozenset[str]
 
     def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what was chosen, typed and without what is as usual; nothing and empty texts are as usual.
+        """Return the chosen values, converted to their types; defaults and empty values are left out.
 
         Raises:
-            InputError: if there is no such option, or it cannot be so.
+            InputError: if an option or its value is not allowed.
         """
         known = {field.option.name: field.option for field in self.fields}
         chosen: dict[str, Any] = {}
         for name, value in values.items():
             if name not in known:
-                _refuse(name, "there is no such option here")
+                _refuse(name, "no such option here")
             option = known[name]
             if value in (None, "", []):
                 continue
@@ -242,7 +241,7 @@ class RunForm:
         return chosen
 
     def words(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the command that plays what was chosen, without the program: ``run NAME --…``."""
+        """Return the command that plays the chosen values, without the program: ``run NAME --…``."""
         chosen = (field.option for field in self.fields if field.option.name in values)
         typed = (word for option in chosen for word in option.words(values[option.name]))
         return ["run", self.benchmark.name, *typed]
@@ -267,16 +266,16 @@ class RunForm:
 
     def _text(self, option: OptionField, value: Any) -> str:
         if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
-            _refuse(option.name, f"must be a text of at most {_LONGEST} characters in one line")
+            _refuse(option.name, f"must be a single line of at most {_LONGEST} characters")
         if option.name == "run" and not _NAME.fullmatch(value):
-            _refuse(option.name, "must be of letters, digits, dots, hyphens and underscores")
+            _refuse(option.name, "must consist of letters, digits, dots, hyphens and underscores")
         if value not in self.offered and re.search(r"[/\\~:]|^\.", value):
             _refuse(option.name, "names a file, or a model that is not offered here")
         return value
 
 
 def run_form(benchmark: Benchmark[Any, Any], models: Sequence[str]) -> RunForm:
-    """Return the form of a benchmark's runs; `models` may be chosen beside the built-in players."""
+    """Return the form of a benchmark's runs; `models` can be chosen in addition to built-in players."""
     spec = run_spec(benchmark)
     seats = {option_of(seat): seat for seat in benchmark.seats if option_of(seat)}
     groups: dict[str, Group] = dict.fromkeys(seats, "seats")
@@ -302,7 +301,7 @@ def run_form(benchmark: Benchmark[Any, Any], models: Sequence[str]) -> RunForm:
 
 
 def _players(seat: SeatSpec, models: Sequence[str]) -> tuple[str, ...]:
-    """Return who may be chosen for a seat: built-in players, and models where one can sit."""
+    """Return the possible players of a seat: built-in players, and models if the seat takes them."""
     known = (name for match in _BUILTIN.finditer(seat.known) for name in _variants(match))
     asked = models if seat.prompt or "provider/model" in seat.known else ()
     return tuple(dict.fromkeys((*seat.players, *known, *asked)))

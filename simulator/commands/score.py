@@ -1,7 +1,7 @@
-"""`askback score`: a run of the log, with the scorers of its benchmark; result files, if it has any.
+"""`askback score`: score a logged run with the scorers of its benchmark, or result files.
 
-``askback score NAME`` scores the run called so. Benchmarks add commands for files (``askback score
-NAME FILES``), which come first: a run with the name of a command is scored by ``askback score run NAME``.
+``askback score NAME`` scores the run of that name. Benchmarks add commands for files (``askback score NAME
+FILES``), which take precedence: a run with the name of a command is scored by ``askback score run NAME``.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from simulator.runner.options import (
 from simulator.runner.spreading import engine_of, in_order
 
 _RUN: Final = "run"
-# Episodes that are sent to another process at once.
+# Episodes sent to a worker process at a time.
 _GROUP: Final = 32
 
 _Episode = tuple[PlayedItem, tuple[Judgment, ...]]
 
 
 class _RunByDefault(TyperGroup):
-    """A group in which anything that is no command is said to `_RUN`."""
+    """A command group that passes anything that is not a command to `_RUN`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] != "--help":
@@ -60,13 +60,13 @@ class _RunByDefault(TyperGroup):
 score_app = typer.Typer(
     cls=_RunByDefault,
     no_args_is_help=True,
-    help="Score a run of the log again (its name will do), or files of results.",
+    help="Score a logged run again, by its name, or files of results.",
 )
 
 
 def score_command(
-    run: Annotated[str, typer.Argument(help="the run's name (askback log list shows them)")],
-    judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
+    run: Annotated[str, typer.Argument(help="name of the run (askback log list shows them)")],
+    judge: Annotated[str | None, typer.Option(help="model that judges undecided successes")] = None,
     flags: ModelFlags = NO_FLAGS,
     as_json: JsonOption = False,
     exclude_aborted: ExcludeAbortedOption = False,
@@ -93,8 +93,8 @@ def score_command(
             benchmark.scorer()(reader, run, judge, flags)
         else:
             raise InputError(
-                f"Runs of {benchmark.name} are scored in less time than it takes to read them; "
-                "leave --executor and --workers out."
+                f"Scoring runs of {benchmark.name} is faster than reading them; "
+                "leave out --executor and --workers."
             )
         report = run_summary(reader, benchmark, [run], exclude_aborted=exclude_aborted)
     if as_json:
@@ -110,9 +110,9 @@ score_app.command(_RUN)(asks_models(score_command))
 def score_run(
     reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str, engine: Engine = HERE
 ) -> Iterator[Score]:
-    """Yield the scores of every episode of a run that was played to its end, as they follow from the log now.
+    """Yield the scores of every episode of a run that was played to its end, computed from the log.
 
-    `engine`: whose processes score; this one reads the log.
+    `engine`: the processes that score; the log is read in this process.
 
     Raises:
         InputError: if it is a run of another benchmark.
@@ -142,7 +142,7 @@ def _scores(machine: AnyMachine, episodes: Iterable[_Episode]) -> Iterator[Score
 def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[Score]:
     """Yield the metrics that other packages add to every benchmark (entry points ``askback.scorers``).
 
-    One that cannot be computed is told of, and left out of the whole run: a mean of some episodes misleads.
+    A metric that fails is reported, and left out for the entire run: a mean over some episodes would mislead.
 
     Raises:
         InputError: if it is a run of another benchmark.
@@ -155,7 +155,7 @@ def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str)
     for episode in _scorable_episodes(reader, benchmark, run_id):
         for metric in [*scores]:
             about = f"the metric {metric} of the package {package[metric]}"
-            row = attempt(about, partial(_added, metric, added[metric], episode))
+            row = attempt(about, partial(_added_score, metric, added[metric], episode))
             if row is None:
                 del scores[metric]
             else:
@@ -163,7 +163,7 @@ def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str)
     yield from chain.from_iterable(scores.values())
 
 
-def _added(metric: str, scorer: Callable[..., Any], episode: _Episode) -> tuple[Score, ...]:
+def _added_score(metric: str, scorer: Callable[..., Any], episode: _Episode) -> tuple[Score, ...]:
     played, judgments = episode
     value = scorer(played.item, played.turns, judgments)
     return () if value is None else score_rows(played.episode.id, {metric: value}, "1")
@@ -177,7 +177,7 @@ def _append(path: Path, scores: Iterable[Score]) -> None:
 
 
 def _scorable_episodes(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[_Episode]:
-    """Yield the episodes that have scores, each with its judgments."""
+    """Yield the episodes that can be scored, each with its judgments."""
     required_run(reader, run_id, benchmark.name)
     for played in played_items(reader, run_id, machine_of(benchmark).read_item, reader.erased_participants()):
         yield played, tuple(reader.judgments(episode_id=played.episode.id))

@@ -1,8 +1,8 @@
-"""Judging: forms in which people say, blind to each other, what they make of a thing; how far they agree.
+"""Judging: forms in which people judge things blind to each other, and measures of their agreement.
 
-A benchmark declares a `JudgingForm`: the kind of its judgments, the fields of the form (a pydantic model) and
-how many people are to judge each thing. From it follow the rows of the log, whose forms count (`Opinions`),
-what is due to whom and what a further person has to decide. `simulator.judging.agreement` has the measures.
+A benchmark declares a `JudgingForm`: the kind of its judgments and the fields of the form (a pydantic model).
+From it follow the rows of the log, the forms that count (`Opinions`), who judges what next, and what a third
+person must decide. `simulator.judging.agreement` has the measures.
 """
 
 from simulator.judging.desk import (

@@ -1,13 +1,13 @@
 """Agreement of raters: Cohen's and Fleiss' kappa, Krippendorff's alpha, with bootstrap intervals.
 
-An interval resamples whole groups of what was rated (the rows of a file). Every statistic here is a function
-of sums over groups (`simulator.stats`), so no resample looks at a rating again::
+An interval resamples groups of rated units (such as the rows of a file). Every statistic here is a function
+of sums over groups (`simulator.stats`), so resamples do not look at single ratings again::
 
     kappa = modal_kappa(votes, LABELS, rows, len(records))
     share = mean_measure(values, rows, len(records))
     intervals({"kappa": kappa, "share": share}, seed=seed)
 
-An undefined statistic is NaN among arrays and None outside of them.
+An undefined statistic is NaN in arrays and None elsewhere.
 
 Sources: Cohen 1960; Fleiss 1971; Krippendorff 2011; Passonneau 2006 (MASI).
 """
@@ -33,10 +33,10 @@ class Measure(NamedTuple):
     """A statistic of sums.
 
     Attributes:
-        columns: what is summed, shape (groups, columns).
-        statistic: of sums, shape (resamples, columns), one value each; NaN where it is undefined.
-        n: what `Interval.n` is to say.
-        bounds: the least and the greatest value; see `simulator.stats.interval_of`.
+        columns: the summands, of shape (groups, columns).
+        statistic: maps sums of shape (resamples, columns) to one value each; NaN if undefined.
+        n: the value of `Interval.n`.
+        bounds: the minimum and maximum; see `simulator.stats.interval_of`.
     """
 
     columns: Floats
@@ -53,8 +53,8 @@ def nominal_distance(first: Hashable, second: Hashable) -> float:
 def masi_distance(first: Set[Hashable], second: Set[Hashable]) -> float:
     """Return the distance of two sets: 1 - Jaccard index * monotonicity.
 
-    Monotonicity is 1 for equal sets, 2/3 if one holds the other, 1/3 if they overlap otherwise, else 0. Two
-    empty sets are equal.
+    Monotonicity is 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap otherwise, else 0.
+    Two empty sets are equal.
     """
     if first == second:
         return 0.0
@@ -64,30 +64,30 @@ def masi_distance(first: Set[Hashable], second: Set[Hashable]) -> float:
 
 
 def tally(ratings: Sequence[Sequence[Hashable]], categories: Sequence[Hashable]) -> Floats:
-    """Return how often each subject was put into each category, of shape (subjects, categories).
+    """Return the counts of ratings by subject and category, of shape (subjects, categories).
 
     Raises:
-        ValueError: if a rating is none of the categories.
+        ValueError: if a rating is not among the categories.
     """
     place = {category: number for number, category in enumerate(categories)}
     try:
         columns = np.array([place[rating] for subject in ratings for rating in subject], dtype=np.intp)
     except KeyError as error:
-        raise ValueError(f"{error.args[0]!r} is none of the categories") from error
+        raise ValueError(f"{error.args[0]!r} is not among the categories") from error
     rows = np.repeat(np.arange(len(ratings)), [len(subject) for subject in ratings])
     cells = np.bincount(rows * len(place) + columns, minlength=len(ratings) * len(place))
     return cells.reshape(len(ratings), len(place)).astype(float)
 
 
 def modal_raters(ratings: Sequence[Sequence[Hashable]]) -> int | None:
-    """Return the number of raters that most subjects have, the larger of two; None if none has two raters."""
+    """Return the most frequent number of raters per subject, the larger of ties; None if always below two."""
     sizes = np.bincount([len(subject) for subject in ratings], minlength=2)
     sizes[:2] = 0
     return int(len(sizes) - 1 - np.argmax(sizes[::-1])) if sizes.any() else None
 
 
 def modal_subjects(ratings: Sequence[Sequence[Hashable]]) -> list[int]:
-    """Return the places of the subjects that as many rated as rated most of them (`modal_raters`)."""
+    """Return the indices of the subjects with the most frequent number of raters (`modal_raters`)."""
     raters = modal_raters(ratings)
     return [place for place, subject in enumerate(ratings) if len(subject) == raters]
 
@@ -110,13 +110,13 @@ def set_measures(
     groups: Sequence[int] | None = None,
     number: int | None = None,
 ) -> dict[str, Measure]:
-    """Return the agreement of raters who give sets: a kappa by member, and the share of ``identical`` sets.
+    """Return the agreement of raters who give sets: a kappa per member, and the share of ``identical`` sets.
 
     Args:
-        ratings: of each subject, all by the same number of raters.
-        members: that a set may have; Fleiss' kappa of each is of having it or not.
+        ratings: the sets for each subject, all by the same number of raters.
+        members: the possible members of a set; Fleiss' kappa of each concerns having it or not.
         groups: as for `kappa_measure`.
-        number: likewise.
+        number: as for `kappa_measure`.
     """
     measures = {
         str(member): kappa_measure(
@@ -134,19 +134,21 @@ def kappa_measure(counts: Floats, groups: Sequence[int] | None = None, number: i
     """Return Fleiss' kappa; its `n` is the number of subjects.
 
     Args:
-        counts: shape (subjects, categories), how many raters chose the category.
-        groups: of each subject, from 0; by default each is one of its own.
-        number: of groups, where the last ones may have no subject.
+        counts: the number of raters who chose each category, of shape (subjects, categories).
+        groups: the group of each subject, from 0; by default each is its own group.
+        number: the number of groups, if the last ones may have no subject.
 
     Raises:
-        ValueError: if the raters of the subjects differ in number, or are fewer than two.
+        ValueError: if the number of raters differs between subjects, or is less than two.
     """
     if not len(counts):
         return Measure(np.zeros((number or 0, 1)), lambda sums: np.full(len(sums), np.nan), 0)
     raters = counts.sum(axis=1)
     each = float(raters[0])
     if (raters != each).any() or each < 2:
-        raise ValueError(f"kappa needs one number of raters, two at least: {sorted(set(raters.tolist()))}")
+        raise ValueError(
+            f"kappa needs an equal number of raters, at least two: {sorted(set(raters.tolist()))}"
+        )
     agreed = ((counts**2).sum(axis=1, keepdims=True) - each) / (each * (each - 1))
     return Measure(
         _by_group(np.hstack([agreed, counts]), groups, number), _kappa(each), len(counts), _CHANCE_CORRECTED
@@ -162,13 +164,13 @@ def cluster_kappa(
 ) -> tuple[Interval, Interval | None]:
     """Return observed agreement of two raters and Cohen's kappa, with intervals from resampled clusters.
 
-    Kappa is None where both always give the same one answer: chance alone would have them agree.
+    Kappa is None if both always give the same single answer, since expected agreement is then 1.
 
     Raises:
         ValueError: if there is nothing to compare or the lengths differ.
     """
     if not first or not len(first) == len(second) == len(clusters):
-        raise ValueError("agreement needs lists of one length, not empty")
+        raise ValueError("agreement needs non-empty lists of equal length")
     label = {name: place for place, name in enumerate(sorted({*first, *second}, key=_name))}
     place = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
     tables = np.zeros((len(place), len(label), len(label)))
@@ -201,13 +203,13 @@ def cohen_measure(
     groups: Sequence[int],
     number: int,
 ) -> Measure:
-    """Return Cohen's kappa of the same two raters, undefined where both always give the same one answer.
+    """Return Cohen's kappa of two raters, undefined if both always give the same single answer.
 
     Args:
-        pairs: what the first and the second said of each subject.
-        categories: that there are.
-        groups: of each subject, from 0.
-        number: of groups.
+        pairs: the two ratings of each subject.
+        categories: the possible ratings.
+        groups: the group of each subject, from 0.
+        number: the number of groups.
     """
     width = len(categories)
     columns = np.zeros((number, 1 + 2 * width))
@@ -235,11 +237,11 @@ def alpha_measure(
 
     Args:
         units: the ratings of each unit, any number of them; a unit with fewer than two does not count.
-        distance: of two ratings, 0 for equal ones; symmetric.
-        groups: of each unit, from 0; by default each is one of its own.
-        number: of groups, where the last ones may have no unit.
+        distance: a symmetric distance of two ratings, 0 for equal ones.
+        groups: the group of each unit, from 0; by default each is its own group.
+        number: the number of groups, if the last ones may have no unit.
     """
-    # In an order of their own: resamples are not to depend on that of the units.
+    # Sorted: resamples must not depend on the order of units.
     values = sorted({value for unit in units for value in unit}, key=_name)
     distances = np.array([distance(value, other) for value in values for other in values], dtype=float)
     distances = distances.reshape(len(values), len(values))
@@ -254,12 +256,12 @@ def alpha_measure(
 def mean_measure(
     values: Sequence[float], groups: Sequence[int] | None = None, number: int | None = None
 ) -> Measure:
-    """Return the mean of values between 0 and 1; `n` counts them.
+    """Return the mean of values between 0 and 1; its `n` is their number.
 
     Args:
-        values: any number of them.
-        groups: of each value, from 0; by default each is one of its own.
-        number: of groups, where the last ones may have no value.
+        values: the values.
+        groups: the group of each value, from 0; by default each is its own group.
+        number: the number of groups, if the last ones may have no value.
     """
     columns = np.column_stack([np.asarray(values, dtype=float), np.ones(len(values))])
     return Measure(_by_group(columns, groups, number), _mean, len(values), SHARE)
@@ -268,9 +270,9 @@ def mean_measure(
 def intervals(
     measures: Mapping[str, Measure], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> dict[str, Interval | None]:
-    """Return every measure with its interval; None where one is undefined.
+    """Return every measure with its interval; None if it is undefined.
 
-    Each is resampled by itself, so that its interval does not depend on what else is measured.
+    Measures are resampled separately, so that an interval does not depend on the other measures.
     """
     return {name: _interval(measure, seed, resamples) for name, measure in measures.items()}
 
@@ -284,7 +286,7 @@ def _interval(measure: Measure, seed: int, resamples: int) -> Interval | None:
 
 
 def _kappa(raters: float) -> Statistic:
-    """Return kappa of sums: of shares of pairs of raters who agree (P_i), then of the counts."""
+    """Return kappa as a function of sums: of the shares of agreeing pairs of raters (P_i), then of counts."""
 
     def statistic(sums: Floats) -> Floats:
         total = sums[:, 1:].sum(axis=1)
@@ -297,7 +299,7 @@ def _kappa(raters: float) -> Statistic:
 
 
 def _alpha(distances: Floats) -> Statistic:
-    """Return alpha of sums: of disagreements (over ordered pairs, by ratings less one), then of counts."""
+    """Return alpha as a function of sums: of disagreements (ordered pairs / (ratings - 1)), then counts."""
 
     def statistic(sums: Floats) -> Floats:
         counts = sums[:, 1:]
@@ -319,7 +321,7 @@ def _by_group(columns: Floats, groups: Sequence[int] | None, number: int | None)
         return columns
     group = np.asarray(groups, dtype=np.intp)
     sums = np.zeros((int(group.max(initial=-1)) + 1 if number is None else number, columns.shape[1]))
-    order = np.lexsort(columns.T)  # sums are rounded: in one order, they are the same for all orders of rows
+    order = np.lexsort(columns.T)  # a fixed order: rounded sums must not depend on the order of rows
     np.add.at(sums, group[order], columns[order])
     return sums
 

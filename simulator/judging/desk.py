@@ -1,4 +1,4 @@
-"""What people say at a desk: forms as judgments of the log, whose count, what is due, what holds."""
+"""Judging forms: their rows in the log, the opinions that count, disagreements, and orders of work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulator.seeds import derive_seed
 
 T = TypeVar("T")
 RATERS: Final = 2
-"""People who judge each thing, if a form does not say otherwise."""
+"""The default number of people who judge each thing."""
 
 
 class Form(BaseModel):
@@ -30,7 +30,7 @@ class DecidingForm(Form):
     """A form that may end a discussion.
 
     Attributes:
-        decides: whether it does; else it was filled in blind.
+        decides: True if it ends the discussion; otherwise it was filled in blind.
     """
 
     decides: bool = False
@@ -41,10 +41,10 @@ ModelT = TypeVar("ModelT", bound=Form)
 
 
 class DeskFormError(InputError, Generic[ProblemT]):
-    """A form from a desk breaks rules; it can be corrected, and nothing is written.
+    """A form from a desk that breaks rules; it can be corrected, and nothing is written.
 
     Attributes:
-        problems: every rule that is broken, with the field it is about.
+        problems: all broken rules, with their fields.
     """
 
     def __init__(self, problems: Sequence[ProblemT]) -> None:
@@ -57,8 +57,9 @@ class Opinions(Generic[FormT]):
     """The forms on one thing.
 
     Attributes:
-        blind: rater -> their newest form, raters in the order of their first.
-        decided: the newest form that ended a discussion, if one did.
+        blind: rater -> their latest form, in the order of their first forms.
+        decided: the latest form that ended a discussion, if any.
+        decider: the rater who decided.
     """
 
     blind: Mapping[str, FormT] = field(default_factory=dict)
@@ -66,14 +67,14 @@ class Opinions(Generic[FormT]):
     decider: str = ""
 
     def settled(self, outcome: Callable[[FormT], Hashable]) -> FormT | None:
-        """Return what holds: the form that decides, or the first if all have one outcome; else None."""
+        """Return the deciding form, or the first form if all have the same outcome; None otherwise."""
         if self.decided is not None:
             return self.decided
         forms = list(self.blind.values())
         return forms[0] if len(set(map(outcome, forms))) == 1 else None
 
     def differs(self, outcome: Callable[[FormT], Hashable]) -> bool:
-        """Return True if raters differ in their outcome and nobody has decided."""
+        """Return True if raters disagree in their outcomes and nobody has decided."""
         return bool(self.blind) and self.settled(outcome) is None
 
     def awaits(self, rater: str, raters: int = RATERS) -> bool:
@@ -83,13 +84,14 @@ class Opinions(Generic[FormT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingForm(Generic[ModelT]):
-    """A form of which every newest one of a person on a thing counts, in the place of their first.
+    """A form of judgments; a person's latest form on a thing counts, in the position of their first.
 
     Attributes:
-        kind: of its judgments: the benchmark and what is judged, with a dot between.
+        kind: the kind of its judgments: the benchmark and what is judged, separated by a dot.
+        model: the model of the form.
         about: what is judged: an item, by its hash, or an episode, by its id.
-        source: where the item comes from: the key of the judgment's value that names a run or a data set.
-        verb: what people do, for the sentence that asks for their name.
+        source: the key of a judgment's value that names the run or data set of an item.
+        verb: the verb of the sentence that asks for the person's name.
     """
 
     kind: str
@@ -99,30 +101,30 @@ class JudgingForm(Generic[ModelT]):
     verb: str = "judges"
 
     def judgment(self, key: str, rater: str, form: ModelT, *, submission: str, source: str = "") -> Judgment:
-        """Return the row that a form makes; nothing is written here.
+        """Return the log row of a form; nothing is written here.
 
         Args:
-            key: of what is judged.
-            rater: whose form it is, by pseudonym.
-            form: as it was filled in.
-            submission: the same is the same form, however often it is sent.
-            source: the run, or the data set, that an item is of.
+            key: the hash of the item, or the id of the episode.
+            rater: the rater's pseudonym.
+            form: the form.
+            submission: an idempotency key: repeated submissions have the same key.
+            source: the run or data set of an item.
         """
-        of_item = self.about == "item"
-        thing = f"{source}/{key}" if of_item else key
+        is_item = self.about == "item"
+        thing = f"{source}/{key}" if is_item else key
         value = form.model_dump(mode="json", by_alias=True)
         return Judgment(
             id=f"{thing}/{self.kind.rpartition('.')[2]}/{rater}/{submission}",
-            episode_id=None if of_item else key,
-            item_hash=key if of_item else None,
+            episode_id=None if is_item else key,
+            item_hash=key if is_item else None,
             annotator=rater,
             kind=self.kind,
-            value={self.source: source, **value} if of_item else value,
+            value={self.source: source, **value} if is_item else value,
             key=submission,
         )
 
     def require_name(self, rater: str) -> None:
-        """Refuse a form that nobody has put a name to.
+        """Refuse a form without a rater's name.
 
         Raises:
             InputError: if the name is empty.
@@ -131,12 +133,12 @@ class JudgingForm(Generic[ModelT]):
             raise InputError(f"Say who {self.verb}: a name, or any other pseudonym.", code="nameless")
 
     def read(self, reader: LogReader, source: str) -> dict[str, Opinions[ModelT]]:
-        """Return what was said of the items of a run or data set, by the items' hashes."""
+        """Return the opinions on the items of a run or data set, by the items' hashes."""
         rows = reader.judgments(kind=self.kind)
         return self.opinions(row for row in rows if row.value.get(self.source) == source)
 
     def opinions(self, judgments: Iterable[Judgment]) -> dict[str, Opinions[ModelT]]:
-        """Return what was said, by item or episode; what people said who have been erased is gone."""
+        """Return the opinions by item or episode, without those of erased people."""
         blind: dict[str, dict[str, ModelT]] = {}
         deciding: dict[str, tuple[ModelT, str]] = {}
         for row in judgments:
@@ -155,9 +157,9 @@ class JudgingForm(Generic[ModelT]):
 def third_decides(
     opinions: Opinions[FormT], outcome: Callable[[FormT], Hashable], raters: int = RATERS
 ) -> Opinions[FormT]:
-    """Return opinions of which those of the first `raters` are blind; where these differ, the next decides.
+    """Return opinions in which the first `raters` are blind and, if they disagree, the next rater decides.
 
-    That person was shown only what the others differed on; in the log their form is like any other.
+    The next rater was shown only things on which the others disagreed; their log row is like any other.
     """
     first = Opinions(dict(islice(opinions.blind.items(), raters)))
     others = list(opinions.blind.items())[raters:]
@@ -168,20 +170,20 @@ def third_decides(
 
 
 def in_own_order(due: Iterable[T], desk: str, rater: str, key: Callable[[T], str]) -> tuple[T, ...]:
-    """Return what somebody is to judge, in an order of their own.
+    """Return the things that a rater is to judge, in an order specific to the rater.
 
-    Each thing has a place of its own, so what remains keeps its order however far others have come.
+    Each thing's position is fixed, so the remaining things keep their order as others make progress.
     """
     return tuple(sorted(due, key=lambda thing: derive_seed(0, desk, rater, key(thing))))
 
 
 def require_known(values: Iterable[str], known: Sequence[str], noun: str) -> None:
-    """Refuse choices that a form does not have.
+    """Refuse unknown choices.
 
     Raises:
-        InputError: names the first value that is unknown.
+        InputError: names the first unknown value.
     """
     for value in values:
         if value not in known:
-            message = f"{value!r} is no {noun}; they are {', '.join(known)}."
+            message = f"{value!r} is not a {noun}; choose from {', '.join(known)}."
             raise InputError(message, code="no_choice", value=value)

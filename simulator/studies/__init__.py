@@ -1,8 +1,8 @@
-"""Studies with people, whatever the benchmark: files, places, balanced assignment, reconciliation.
+"""Studies with people, for every benchmark: files, places, balanced assignment, reconciliation.
 
-A benchmark makes the cells (conditions) and, from a place's cell and seed, the participant's items;
-pages call the `StudyDesk`. Everything that happens is an assignment row of the log, never changed; how a
-study stands is read from there.
+A benchmark provides the cells (conditions) and builds the participant's items from a place's cell and seed;
+pages call the `StudyDesk`. Every change of a place is appended to the log as an assignment row, and a study's
+state is read from these rows.
 """
 
 from simulator.studies.admission import Completion

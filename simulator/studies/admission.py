@@ -1,11 +1,10 @@
-"""Coming and leaving: what people are shown and told when they come, the code they leave with, withdrawal.
+"""Admission to a study, completion codes, and withdrawal.
 
-Of a person who withdraws nothing counts from then on, and after some days it is erased. The days are there
-for people whose link somebody else had, and for those who chose the wrong button: until they are over a
-researcher can take the withdrawal back (`askback study restore`). Whoever wants it earlier has it done
-(`askback study erase`); closing the study does it too (`askback study close`). What is pending is in the
-log's events, so a restart forgets nothing. Closing is an event of the log, too: every server on the log sees
-it when the next person comes, and a later event takes it back.
+Data of a person who withdraws no longer count, and are erased after some days. The delay protects people
+whose link somebody else used, or who chose the wrong button: until then a researcher can undo the withdrawal
+(`askback study restore`), or erase earlier (`askback study erase`; `askback study close` does so too).
+Pending withdrawals are events of the log, so a restart forgets nothing. Closing is a logged event as well:
+every server on the log sees it when the next person comes, and a later event reopens the study.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ from typing import Final, Literal, NamedTuple
 from logs import Erasure, LogReader, erase_participant
 from logs.rows import Event
 from simulator.studies.files import Study
-from simulator.studies.ledger import moment
+from simulator.studies.ledger import parse_time
 from simulator.studies.quota import Place
 from trees import Language
 
 Code = Literal[
     "admitted",  # a new place
-    "resumed",  # the place they had; going on where they were
-    "restarted",  # the place they had, with a new set
-    "already",  # taken part, or left, before
-    "excluded",  # taken part in a study that this one excludes
-    "full",  # no place free
-    "closed",  # a researcher has closed the study for those who have no place yet
-    "expired",  # their time ran out and the place is somebody else's now
-    "too_late",  # began too long ago to go on (`Resume.max_age_minutes`)
-    "blocked",  # began once, and the study lets nobody come back
+    "resumed",  # their old place, where they left off
+    "restarted",  # their old place, with a new set
+    "already",  # took part, or left, before
+    "excluded",  # took part in a study that this one excludes
+    "full",  # no place is free
+    "closed",  # a researcher has closed the study for newcomers
+    "expired",  # their time ran out and somebody else has the place
+    "too_late",  # began too long ago to continue (`Resume.max_age_minutes`)
+    "blocked",  # began before, and the study does not let people come back
     "unsigned",  # the link lacks the study's key
     "other_browser",  # their place was begun in another browser
-    "no_identity",  # nothing says who it is, and the study wants to know
+    "no_identity",  # the link does not identify the person, and the study requires it
 ]
 Outcome = Literal["complete", "failed_check", "screened_out", "returned", "paid_exit"]
 
@@ -48,12 +47,12 @@ PLACED: Final[tuple[Code, ...]] = ("admitted", "resumed", "restarted")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """The answer to somebody who comes.
+    """The result of admitting a person.
 
     Attributes:
-        code: for the page, which says it in the study's language.
-        participant: the pseudonym; None if nobody could be told apart.
-        place: theirs, if `placed`; also one that is over, if there is one.
+        code: the result, which pages translate into the study's language.
+        participant: the pseudonym; None if the person could not be identified.
+        place: the person's place if `placed`; otherwise an earlier place that has ended, if any.
     """
 
     code: Code
@@ -68,11 +67,11 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The way in which somebody leaves.
+    """The way in which a participant leaves.
 
     Attributes:
-        code: None if the study has none for this outcome.
-        url: where they go with it; None if the study names no such page for this outcome.
+        code: the completion code; None if the study has none for this outcome.
+        url: the page to go to with the code; None if the study has none for this outcome.
     """
 
     outcome: Outcome
@@ -81,25 +80,25 @@ class Completion:
 
     @property
     def is_done(self) -> bool:
-        """Return True if they have done what the study asked."""
+        """Return True if the participant finished the task."""
         return self.outcome in DONE
 
 
 def completion_of(study: Study, outcome: Outcome) -> Completion:
-    """Return the code and the page for somebody who leaves with `outcome`."""
+    """Return the code and the page for a participant who leaves with `outcome`."""
     code: str | None = getattr(study.completion_codes, outcome)
     url = study.completion_url
     if url is not None and "{code}" in url:
         url = url.replace("{code}", code) if code else None
     elif outcome not in DONE:
-        # An address that has its code built in has that of a completion.
+        # A URL without {code} has the code of a completion built in.
         url = None
     return Completion(outcome, code, url)
 
 
 Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity", "unsigned", "browser", "later"]
 REFUSALS: Final[Mapping[Code, Refusal]] = {
-    # The first three once more if the place they lead to turns out to be over.
+    # The first three apply if the place turns out to have ended.
     "admitted": "taken",
     "resumed": "taken",
     "restarted": "taken",
@@ -114,7 +113,7 @@ REFUSALS: Final[Mapping[Code, Refusal]] = {
     "unsigned": "unsigned",
     "other_browser": "browser",
 }
-"""Why somebody has nothing to play, by what the desk said."""
+"""The reason why a person has nothing to play, by the desk's code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +121,10 @@ class StudyCard:
     """The part of a study that people may see before they take part.
 
     Attributes:
-        task: what participants do, as a key that the benchmark's pages turn into words.
-        languages: of its pages.
-        closed: whether its researchers let nobody begin; where it is neither open nor closed, it is full.
-        builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
+        task: what participants do, as a key to the texts of the benchmark's pages.
+        languages: the languages of its pages.
+        closed: True if its researchers admit nobody; a study that is neither open nor closed is full.
+        builtin: True if it comes with Askback: its pay is then the paper's, not a promise.
     """
 
     study: Study
@@ -143,7 +142,7 @@ class StudyCard:
 
     @property
     def open(self) -> bool:
-        """True if somebody can begin now."""
+        """True if a person can begin now."""
         return self.places_left > 0
 
 
@@ -152,9 +151,9 @@ class Entry:
     """The outcome of asking for a place in a study.
 
     Attributes:
-        episode_id: what is to be played, or gone on with; None if there is no place.
-        refusal: why there is none; ``done``: they have done all the sets that they may do.
-        completion: how somebody leaves who has taken part before.
+        episode_id: the episode to play or continue; None if there is no place.
+        refusal: the reason for no place; ``done``: the person has done all sets that they may do.
+        completion: how a person leaves who has taken part before.
     """
 
     episode_id: str | None = None
@@ -174,10 +173,10 @@ class Sets(NamedTuple):
     """A participant's place among the sets that they may do.
 
     Attributes:
-        done: sets done.
-        most: the most that they may do.
-        completion: code and address, once a set is done.
-        messages: what researchers wrote to them, to be acknowledged.
+        done: the number of sets done.
+        most: the most sets that they may do.
+        completion: code and URL, once a set is done.
+        messages: messages from researchers that are not acknowledged yet.
     """
 
     done: int = 0
@@ -187,27 +186,27 @@ class Sets(NamedTuple):
 
     @property
     def more(self) -> bool:
-        """True if they may do another one where there is a place."""
+        """True if they may do another set, provided that a place is free."""
         return self.done < self.most
 
 
-# Withdrawal, and whether a study takes people in
+# Withdrawal, and the state of a study's admission
 
 ERASE_EVERY: Final = 1800.0
-"""Seconds between two looks for what is to be erased."""
+"""Seconds between two checks for people to erase."""
 _log = logging.getLogger(__name__)
 
 
 def pending(reader: LogReader, run_id: str) -> dict[str, Event]:
-    """Return the withdrawals of those who were in a study's run that are not erased yet, by pseudonym."""
+    """Return the withdrawals from a study's run that are not erased yet, by pseudonym."""
     took_part = {row.participant_id for row in reader.assignments(run_id=run_id)}
     return {person: event for person, event in reader.withdrawals().items() if person in took_part}
 
 
 def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = None) -> tuple[Erasure, ...]:
-    """Erase those who have withdrawn and whose days are over.
+    """Erase people who have withdrawn and whose waiting time is over.
 
-    `now`: the present time; None to wait for nobody's days.
+    `now`: the current time; None to erase everyone who has withdrawn.
 
     Raises:
         LogError: if the log cannot be written.
@@ -217,33 +216,33 @@ def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = N
     return tuple(
         erase_participant(path, person, reason=f"consent withdrawn in {event.run_id}")
         for person, event in waiting.items()
-        if now is None or moment(event.details["erase_at"]) <= now
+        if now is None or parse_time(event.details["erase_at"]) <= now
     )
 
 
 def erase_regularly(path: Path, stop: threading.Event) -> None:
-    """Erase those whose days are over now and every half hour, until `stop` is set."""
+    """Run `erase_due` now and every half hour, until `stop` is set."""
     while True:
         try:
             for erasure in erase_due(path, now=datetime.now(UTC)):
                 _log.info("%s was erased after withdrawing", erasure.participant_id)
-        except Exception:  # the next look may succeed; nobody is there to be told
+        except Exception:  # the next attempt may succeed
             _log.exception("people who have withdrawn could not be erased")
         if stop.wait(ERASE_EVERY):
             return
 
 
 ADMISSION: Final = "study.admission"
-"""Kind of the event that opens, pauses or closes a study; ``closed`` in it: nobody new is taken in."""
+"""The kind of event that opens, pauses or closes a study; its ``closed`` is True if nobody is admitted."""
 AdmissionState = Literal["open", "paused", "closed"]
 
 
-class Admitting(NamedTuple):
+class AdmissionStatus(NamedTuple):
     """The state of a study's admission.
 
     Attributes:
-        state: ``paused`` and ``closed`` ones take in nobody new; of a closed one whoever withdrew is erased.
-        since: of when that is; None if it was never said.
+        state: ``paused`` and ``closed`` studies admit nobody; closing also erases everyone who withdrew.
+        since: the time of the last change; None if there was none.
     """
 
     state: AdmissionState

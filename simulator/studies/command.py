@@ -1,4 +1,4 @@
-"""`askback study`: how a study with people stands, and whether its books balance."""
+"""`askback study`: create, open, watch, reconcile and close studies with people."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ from simulator.studies.admission import erase_due, pending
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.known import absent_opposite, find_study, study_file, why_absent
-from simulator.studies.ledger import written
+from simulator.studies.ledger import format_time
 from simulator.studies.people import personal_link, preview_link, study_link
 from simulator.studies.places import COMMAND
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile
-from simulator.studies.steering import admit_as, close, desk_of, plan_of, standings
+from simulator.studies.steering import admit_as, close, desk_of, plan_of, study_statuses
 
-study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how they stand, who took part.")
-# States that are shown even if nobody is in them.
+study_app = typer.Typer(
+    no_args_is_help=True, help="Run studies with people: links, progress, participants, data."
+)
+# States that are shown even if their count is 0.
 _ALWAYS: Final = ("started", "completed")
-_Found = TypeVar("_Found")
-_PersonArgument = Annotated[str, typer.Argument(help="their id on the platform, or their pseudonym")]
-_ReasonOption = Annotated[str, typer.Option(help="why; kept in the log")]
+_ResultT = TypeVar("_ResultT")
+_PersonArgument = Annotated[str, typer.Argument(help="participant, by platform id or pseudonym")]
+_ReasonOption = Annotated[str, typer.Option(help="reason, kept in the log")]
 _ACTS: Final = {"bonus": "researcher.payment", "erase": "researcher.erase"}
 _SITE: Final = "http://127.0.0.1:7860"
-_SiteOption = Annotated[str, typer.Option(help="where people reach the app")]
-StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a study")]
+_SiteOption = Annotated[str, typer.Option(help="URL at which people reach the app")]
+StudyArgument = Annotated[str, typer.Argument(help="study file, or id of a study")]
 
 
 @study_app.command("list")
 def list_studies(log: LogOption = None) -> None:
-    """The studies that come with Askback and those of the log, and how many people have completed each."""
+    """List the built-in studies and those of the log, with the number of people who completed each."""
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        known = standings(writer, reader)
-    # A name is what one types next: it stands in one line. A title has what room is left.
+        known = study_statuses(writer, reader)
+    # Names are typed next, so they are not wrapped; titles get the remaining width.
     names = Column("study", no_wrap=True, min_width=max(len(each.study.id) for each in known))
     title = Column("title", overflow="fold", ratio=1)
     table = Table(names, title, box=SIMPLE, pad_edge=False, expand=True)
@@ -63,7 +65,7 @@ def list_studies(log: LogOption = None) -> None:
 
 @study_app.command("progress")
 def show_progress(study: StudyArgument, log: LogOption = None) -> None:
-    """Places by condition and state, time on task, pay."""
+    """Show places by condition and state, time on task, and pay."""
     chosen = find_study(study, log)
     _print_progress(Console(), chosen, with_desk(chosen, log, lambda desk, reader: desk.progress()))
 
@@ -72,7 +74,7 @@ def show_progress(study: StudyArgument, log: LogOption = None) -> None:
 def show_balance(
     study: StudyArgument,
     export: Annotated[
-        Path | None, typer.Option(help="submissions as Prolific exports them (CSV)", exists=True)
+        Path | None, typer.Option(help="CSV file of submissions exported from Prolific", exists=True)
     ] = None,
     log: LogOption = None,
 ) -> None:
@@ -84,7 +86,7 @@ def show_balance(
     if balance.submissions is not None:
         console.print(f"[bold]submissions[/bold]  {_counts(balance.submissions)}", highlight=False)
     for finding in balance.findings:
-        mark = "[dim]explained[/dim]" if finding.explained else "[yellow]look[/yellow]"
+        mark = "[dim]explained[/dim]" if finding.explained else "[yellow]check[/yellow]"
         console.print(f"{mark}  {finding.sentence}", highlight=False)
     console.print("The books balance." if balance.balanced else "The books do not balance.")
     if not balance.balanced:
@@ -95,12 +97,12 @@ def show_balance(
 def write_study(
     source: StudyArgument,
     file: Annotated[
-        Path, typer.Argument(help="the file to write, such as my-study.yaml; its name is the id")
+        Path, typer.Argument(help="file to write, such as my-study.yaml; its name becomes the id")
     ],
 ) -> None:
-    """Write a study file to begin with: a copy of another one, comments and all, under an id of its own."""
+    """Create a study file from another one: a copy with its comments, under a new id."""
     if file.exists():
-        raise InputError(f"{file}: exists already; choose another name.")
+        raise InputError(f"{file} already exists; choose another name.")
     text = study_file(source).read_text(encoding="utf-8")
     file.write_text(re.sub(r"(?m)^id:.*$", f"id: {file.stem}", text, count=1), encoding="utf-8")
     try:
@@ -108,13 +110,13 @@ def write_study(
     except InputError:
         file.unlink()
         raise
-    print(f"{file} is study {study.id}. Change what is yours: title, numbers, pay, codes, texts.")
-    print(f"Then: askback study check {file}")
+    print(f"{file} is study {study.id}. Adapt its title, numbers, pay, codes and texts.")
+    print(f"Then run: askback study check {file}")
 
 
 @study_app.command("check")
 def check_study(study: StudyArgument, base_url: BaseUrlOption = None, timeout: TimeoutOption = None) -> None:
-    """Say what a study comes to, and ask its models for one answer each; exit code 1 if one gives none."""
+    """Show a study's places, time and pay, and test its models; exit code 1 if a model does not answer."""
     chosen = find_study(study)
     _print_plan(chosen)
     if not _models_answer(chosen, base_url, timeout):
@@ -127,13 +129,13 @@ def print_links(
     site: _SiteOption = _SITE,
     person: Annotated[
         list[str] | None,
-        typer.Option("--id", help="a link for this one person, which works in any browser (several: again)"),
+        typer.Option("--id", help="platform id of a person to print a personal link for (repeatable)"),
     ] = None,
     log: LogOption = None,
 ) -> None:
-    """The study's link, to be given to a platform, and links for single people.
+    """Print the study's link, for a recruitment platform, and personal links, which work in any browser.
 
-    With `signed_links: true` in its file, the study takes in nobody who comes by another one.
+    With `signed_links: true` in its file, the study admits nobody who comes by any other link.
     """
     chosen, key = find_study(study, log), _key(log)
     print(study_link(chosen, key, site))
@@ -143,7 +145,7 @@ def print_links(
 
 @study_app.command("preview")
 def print_preview(study: StudyArgument, site: _SiteOption = _SITE, log: LogOption = None) -> None:
-    """Print a link that plays the study once as a participant; nothing that is done there counts."""
+    """Print a link to try the study as a participant; nothing done there counts."""
     print(preview_link(find_study(study, log), _key(log), site))
 
 
@@ -152,12 +154,12 @@ def erase_withdrawn(
     study: StudyArgument,
     person: Annotated[
         str | None,
-        typer.Argument(help="somebody who has not withdrawn, by their id on the platform or their pseudonym"),
+        typer.Argument(help="participant who has not withdrawn, by platform id or pseudonym"),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="erase that person without asking")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="erase the person without confirmation")] = False,
     log: LogOption = None,
 ) -> None:
-    """Erase those who have withdrawn from the study now, or one person who asks for it; leaves receipts."""
+    """Erase now everyone who has withdrawn from the study, or one person on request; leaves receipts."""
     chosen, path = find_study(study, log), log or default_path()
     if person is not None:
         who = _participant(chosen, person, log)
@@ -170,39 +172,39 @@ def erase_withdrawn(
     with_desk(chosen, log, lambda desk, reader: None, did="erase")
     _print_erased(erased)
     if not erased:
-        print("Nobody who has withdrawn is left to be erased.")
+        print("There is nobody left to erase.")
 
 
 @study_app.command("close")
 def close_study(
     study: StudyArgument,
-    yes: Annotated[bool, typer.Option("--yes", help="erase those who have withdrawn without asking")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="erase withdrawn people without confirmation")] = False,
     log: LogOption = None,
 ) -> None:
-    """Take nobody new into the study, and erase now those who have withdrawn; who is under way may finish."""
+    """Close the study: admit nobody new, erase everyone who withdrew; people under way may finish."""
     chosen = find_study(study, log)
     leaving = with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
     if leaving and not yes:
         typer.confirm(
-            f"Close {chosen.id} and erase {len(leaving)} who have withdrawn ({', '.join(leaving)})? "
+            f"Close {chosen.id} and erase the participants who have withdrawn ({', '.join(leaving)})? "
             "Erasing cannot be undone.",
             abort=True,
         )
     (changed, erased), progress = with_desk(
         chosen, log, lambda desk, reader: (close(desk, reader), desk.progress()), did="close"
     )
-    print(f"{chosen.id} is closed{'' if changed else ' already'}; {progress.under_way} under way may finish.")
+    print(f"{chosen.id} is {'' if changed else 'already '}closed; {progress.under_way} under way may finish.")
     _print_erased(erased)
 
 
 @study_app.command("pause")
 def pause_study(study: StudyArgument, log: LogOption = None) -> None:
-    """Take nobody new into the study until it is opened again; who is under way may finish."""
+    """Admit nobody new until the study is opened again; people under way may finish."""
     chosen = find_study(study, log)
     changed, progress = with_desk(
         chosen, log, lambda desk, reader: (admit_as(desk, "paused"), desk.progress()), did="pause"
     )
-    print(f"{chosen.id} is paused{'' if changed else ' already'}; {progress.under_way} under way may finish.")
+    print(f"{chosen.id} is {'' if changed else 'already '}paused; {progress.under_way} under way may finish.")
 
 
 @study_app.command("open")
@@ -213,9 +215,9 @@ def open_study(
     timeout: TimeoutOption = None,
     log: LogOption = None,
 ) -> None:
-    """Open a study, or open it again: from now on its content stays as it is. Prints its links.
+    """Open or reopen a study, and print its links. From now on its content is fixed.
 
-    Models that sit opposite are asked for one answer first. A server on the same log lets people in at once.
+    Models that play with people are tested first. Servers on the same log admit people immediately.
     """
     chosen = find_study(study, log)
     if not _models_answer(chosen, base_url, timeout):
@@ -224,49 +226,49 @@ def open_study(
     key = _key(log)
     print(f"{chosen.id} is open{' again' if changed else ''}.")
     print(f"for participants  {study_link(chosen, key, site)}")
-    print(f"to try it out     {preview_link(chosen, key, site)}")
+    print(f"for a preview     {preview_link(chosen, key, site)}")
 
 
 @study_app.command("restore")
 def restore_participant(study: StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
-    """Take a withdrawal or an exclusion back: sets that were done count again."""
+    """Undo a withdrawal or an exclusion: completed sets count again."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
 
-    def restored(desk: StudyDesk, reader: LogReader) -> tuple[Place, ...]:
+    def restore(desk: StudyDesk, reader: LogReader) -> tuple[Place, ...]:
         if who not in reader.withdrawals() and who in reader.exclusions(chosen.run_id):
             return asyncio.run(desk.included(who, by=COMMAND))
         return asyncio.run(desk.restored(who))
 
-    places = with_desk(chosen, log, restored, did="restore")
+    places = with_desk(chosen, log, restore, did="restore")
     print(f"{who} is back: {', '.join(place.state for place in places)}.")
 
 
 @study_app.command("release")
 def release_places(study: StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
-    """Let somebody go on in another browser than the one in which they began."""
+    """Let a participant continue in a different browser."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
     with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)), did="release")
-    print(f"{who} may go on in the browser that comes next.")
+    print(f"{who} may continue in the next browser that opens the study.")
 
 
 @study_app.command("exclude")
 def exclude_participant(
     study: StudyArgument, person: _PersonArgument, reason: _ReasonOption, log: LogOption = None
 ) -> None:
-    """Exclude somebody: their places are free again; reports count them with --with-excluded only."""
+    """Exclude a participant: their places are freed; reports include them only with --with-excluded."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
     places = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.excluded(who, reason, by=COMMAND)))
-    print(f"{who} is excluded; places that are free again: {len(places)}. `askback study restore` undoes it.")
+    print(f"{who} is excluded; places freed: {len(places)}. `askback study restore` undoes this.")
 
 
 @study_app.command("return")
 def return_place(
     study: StudyArgument, person: _PersonArgument, reason: _ReasonOption, log: LogOption = None
 ) -> None:
-    """Take the place of somebody who is under way, so that it is free again; what they did is kept."""
+    """Free the place of a participant who is under way; what they did is kept."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
     with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.freed(who, reason, by=COMMAND)))
@@ -277,14 +279,14 @@ def return_place(
 def write_to_participant(
     study: StudyArgument,
     person: _PersonArgument,
-    text: Annotated[str, typer.Argument(help="what their page shows them, until they have read it")],
+    text: Annotated[str, typer.Argument(help="message, shown on their page until they acknowledge it")],
     log: LogOption = None,
 ) -> None:
-    """Write to somebody who takes part; the log says when they have read it."""
+    """Write to a participant; the log records when they have read the message."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
     with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.messaged(who, text, by=COMMAND)))
-    print(f"{who} sees it when their page next changes or comes into sight.")
+    print(f"{who} will see it when their page next updates or becomes visible.")
 
 
 def _print_erased(erased: Sequence[Erasure]) -> None:
@@ -293,10 +295,10 @@ def _print_erased(erased: Sequence[Erasure]) -> None:
 
 
 def _participant(study: Study, person: str, log: Path | None) -> str:
-    """Return the pseudonym of somebody named by it, or by their id on the platform.
+    """Return the pseudonym of a participant, given the pseudonym or the platform id.
 
     Raises:
-        InputError: if nobody of that name is in the log.
+        InputError: if there is no such participant in the log.
     """
     path = log or default_path()
     with LogReader(path) as reader:
@@ -304,20 +306,20 @@ def _participant(study: Study, person: str, log: Path | None) -> str:
     named = pseudonym_of(load_key(path), study.identity[0].lower(), person)
     who = next((name for name in (person, named) if name in known), None)
     if who is None:
-        raise InputError(f"{person}: nobody in {path} has this {study.identity[0]}, or this pseudonym.")
+        raise InputError(f"{person}: no participant in {path} has this {study.identity[0]} or pseudonym.")
     return who
 
 
 def with_desk(
-    study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found], did: str = ""
-) -> _Found:
-    """Return what somebody finds who looks at the desk of a study on a log.
+    study: Study, log: Path | None, do: Callable[[StudyDesk, LogReader], _ResultT], did: str = ""
+) -> _ResultT:
+    """Return the result of `do` on the desk of a study on a log.
 
-    `did`: what was done, for the log, which says it of researchers in the browser, too.
+    `did`: the action to log as a researcher's, as for actions in the browser; empty for none.
     """
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        result = look(desk_of(study, writer, reader), reader)
+        result = do(desk_of(study, writer, reader), reader)
         if did:
             details = {"by": COMMAND, "did": did, "study": study.id}
             writer.put(Event(kind=_ACTS.get(did, "researcher.study"), details=details)).result()
@@ -339,7 +341,7 @@ def _print_progress(console: Console, study: Study, progress: StudyProgress) -> 
             sum(cell.open for cell in progress.cells),
         )
         table.add_section()
-        table.add_row("in all", *map(str, total))
+        table.add_row("total", *map(str, total))
     console.print(table)
     if progress.pairs:
         console.print(f"pairs  {_counts(progress.pairs)}", highlight=False)
@@ -349,40 +351,42 @@ def _print_progress(console: Console, study: Study, progress: StudyProgress) -> 
         console.print(f"completed with a missed attention check: {progress.failed_checks}")
     console.print(f"spent {progress.spent:.2f}, committed {progress.committed:.2f}")
     if progress.closed_since is not None:
-        console.print(f"closed for new participants since {written(progress.closed_since)}", highlight=False)
+        console.print(
+            f"closed for new participants since {format_time(progress.closed_since)}", highlight=False
+        )
     if progress.refused:
         console.print(f"refused  {_counts(progress.refused)}", highlight=False)
 
 
 def _print_plan(study: Study) -> None:
-    """Print what a study asks for: places, conditions, time and money."""
+    """Print a study's places, conditions, time and pay."""
     plan, console = plan_of(study), Console()
-    several = f" by at least {plan.people} people" if study.sets_per_participant > 1 else ""
+    people = f" by at least {plan.people} people" if study.sets_per_participant > 1 else ""
     console.print(f"[bold]{study.id}[/bold]  {study.title_in(study.language)}", highlight=False)
     seats = ", ".join(f"{seat}: {who}" for seat, who in plan.seating.items())
-    console.print(f"{plan.sets} sets in {plan.conditions} conditions{several}; {seats}", highlight=False)
+    console.print(f"{plan.sets} sets in {plan.conditions} conditions{people}; {seats}", highlight=False)
     if study.pay:
         total = f"{plan.total:.2f} {study.pay.currency}"
         hourly = f"{plan.hourly:.2f}"
-        console.print(f"pay {total} in all, {hourly} per hour if a set takes {study.pay.minutes:g} min")
+        console.print(f"total pay {total}, {hourly} per hour if a set takes {study.pay.minutes:g} min")
     if plan.no_code:
         console.print(f"[yellow]no completion code for:[/yellow] {', '.join(plan.no_code)}", highlight=False)
 
 
 def _models_answer(study: Study, base_url: list[str] | None, timeout: float | None) -> bool:
-    """Print which models that sit opposite people give no answer; return True if all do."""
+    """Print the models that play with people but do not answer; return True if all answer."""
     flags = ModelFlags(base_url=base_url, timeout=timeout)
     missing = absent_opposite(study, flags.options(default_path()))
     for name, error in missing.items():
         Console().print(
-            f"[red]{name}[/red] cannot sit opposite people: {why_absent(name, error)}", highlight=False
+            f"[red]{name}[/red] cannot play with people: {why_absent(name, error)}", highlight=False
         )
     return not missing
 
 
 def _key(log: Path | None) -> bytes:
     path = log or default_path()
-    # The key lies beside the log, which need not be there yet.
+    # The key is stored next to the log, which may not exist yet.
     with LogWriter(path, durable=True):
         return load_key(path)
 

@@ -1,4 +1,4 @@
-"""`askback study quality`, `bonus` and `snapshot`: what is looked at and taken home in the end."""
+"""`askback study quality`, `bonus` and `snapshot`: review, payment and archiving of a study."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _SIGNS: Final[tuple[Column | str, ...]] = (
 
 def show_quality(
     study: StudyArgument,
-    csv: Annotated[Path | None, typer.Option(help="write the table there, too (CSV)")] = None,
+    csv: Annotated[Path | None, typer.Option(help="CSV file to write the table to as well")] = None,
     log: LogOption = None,
 ) -> None:
-    """Signs that somebody did not take care, with the numbers behind them: who deserves a second look."""
+    """Show signs of careless participation, with the underlying numbers, for a second look."""
     chosen = find_study(study, log)
     with LogReader(log or default_path()) as reader:
         people = signs(reader, chosen)
@@ -47,19 +47,19 @@ def show_quality(
 
 def write_payment(
     study: StudyArgument,
-    folder: Annotated[Path, typer.Argument(help="where to; made if need be")],
+    folder: Annotated[Path, typer.Argument(help="folder to write to, made if needed")],
     metric: Annotated[
-        str | None, typer.Option(help="a score that is paid for, summed over a person's sets")
+        str | None, typer.Option(help="score that is paid for, summed over a person's sets")
     ] = None,
-    amount: Annotated[float, typer.Option(min=0, help="bonus for each unit of it")] = 0.0,
+    amount: Annotated[float, typer.Option(min=0, help="bonus per unit of the score")] = 0.0,
     log: LogOption = None,
 ) -> None:
-    """Write whom the platform is to approve, look at or reject, and bonuses, by its ids.
+    """Write the platform ids to approve, review or reject, and the bonuses.
 
-    The files say who took part: delete them once they are handed in.
+    The files identify participants: delete them once they are submitted.
     """
     if (metric is None) != (amount == 0):
-        raise InputError("--metric and --amount belong together.")
+        raise InputError("--metric and --amount must be given together.")
     owed = with_desk(
         find_study(study, log),
         log,
@@ -72,16 +72,16 @@ def write_payment(
     counts = f"{len(owed.approve)} to approve, {len(owed.review)} missed a check, {len(owed.reject)} excluded"
     print(f"{counts}, bonuses {total:.2f}")
     if owed.unknown:
-        print(f"Done, but not known to the platform: {', '.join(owed.unknown)}")
+        print(f"Done, but without a platform id: {', '.join(owed.unknown)}")
 
 
 def write_study_snapshot(
     study: StudyArgument,
-    folder: Annotated[Path, typer.Argument(help="where to; made if need be")],
+    folder: Annotated[Path, typer.Argument(help="folder to write to, made if needed")],
     log: LogOption = None,
 ) -> None:
-    """Write a study as it is cited and kept: file, log without identities, prompts, versions, hashes."""
+    """Write a citable snapshot of a study: file, log without identities, prompts, versions, hashes."""
     with LogReader(log or default_path()) as reader:
         manifest = write_snapshot(reader, find_study(study, log), folder)
-    print(f"{folder} holds {manifest['study']} as it stands; {folder / MANIFEST} says what with.")
-    print(f"Score it again anywhere: askback score study-{manifest['study']} --log {folder / LOG_NAME}")
+    print(f"{folder} contains a snapshot of {manifest['study']}; {folder / MANIFEST} lists its contents.")
+    print(f"To score it again: askback score study-{manifest['study']} --log {folder / LOG_NAME}")

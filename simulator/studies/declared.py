@@ -1,4 +1,4 @@
-"""Free play and studies of benchmarks whose pages are made of blocks: what the web app calls."""
+"""Free play and studies of benchmarks whose pages consist of blocks, as called by the web app."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simulator.runner.declared_machine import language_of
 from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
 from simulator.runner.machines import ItemGroup
 from simulator.studies.graph import CONSENT, READY, Step
-from simulator.studies.held import HeldOptions
+from simulator.studies.held import SessionOptions
 from simulator.studies.material import material_type
 from simulator.studies.sessions import StudySessions
 
@@ -31,7 +31,7 @@ ItemT = TypeVar("ItemT")
 
 
 class Drawn(NamedTuple):
-    """An item of free play, the options of its episode, and what that is called by (None: its item)."""
+    """An item of free play, with the options and the name of its episode (None: the item's name)."""
 
     item: Any
     options: Mapping[str, Any]
@@ -39,13 +39,13 @@ class Drawn(NamedTuple):
 
 
 class PlaySessions(StudySessions, ABC):
-    """Free play and studies of one benchmark whose pages are made of blocks (`Benchmark.sessions`).
+    """Free play and studies of one benchmark whose pages consist of blocks (`Benchmark.sessions`).
 
-    What a person says in their turns is `Reply.text`; in a study ``yes`` or ``no`` to the consent first, and
-    anything once the instructions are read.
+    A person's turn is a `Reply.text`; in a study the first is ``yes`` or ``no`` to the consent, and the
+    second any text once the instructions are read.
 
     Attributes:
-        data: the items of free play, as ``askback run NAME --data`` takes them.
+        data: the items of free play, as for ``askback run NAME --data``.
 
     Raises:
         InputError: if a study's settings, conditions, numbers or data do not fit the benchmark.
@@ -53,11 +53,11 @@ class PlaySessions(StudySessions, ABC):
 
     around: ClassVar[tuple[Step, ...]] = (CONSENT, replace(READY, when=("first",)))
     judges: ClassVar[tuple[str, ...]] = ()
-    """The seats whose people may say after free play whether it succeeded (`judge`)."""
+    """The seats whose people may judge the success of free play (`judge`)."""
     loads: ClassVar[bool] = False
     """True if the items of free play can be loaded from anywhere (`data`)."""
     languages: ClassVar[tuple[str, ...]] = ()
-    """The languages in which an item can be had where there is no menu of items; none: that of the pages."""
+    """The languages of items if there is no menu of items; empty: the language of the pages."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class PlaySessions(StudySessions, ABC):
         models: Callable[[str], ChatModel],
         *,
         data: str = BUILTIN,
-        **options: Unpack[HeldOptions],
+        **options: Unpack[SessionOptions],
     ) -> None:
         if data != BUILTIN and not self.loads:
-            raise InputError(f"Which items {benchmark.name} has in free play cannot be chosen: {data!r}.")
+            raise InputError(f"The items of free play in {benchmark.name} cannot be chosen: {data!r}.")
         self.benchmark, self.data = benchmark, data
         material = material_type(benchmark)
         assert material is not None
@@ -80,19 +80,19 @@ class PlaySessions(StudySessions, ABC):
     @property
     @abstractmethod
     def choices(self) -> type[BaseModel]:
-        """The model whose fields can be chosen in free play."""
+        """The model whose fields are the choices of free play."""
 
     @property
     def items(self) -> Sequence[Any]:
-        """The items of free play, in their order; none where each is drawn."""
+        """The items of free play, in order; empty if they are drawn at random."""
         return ()
 
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
-        """Return the items in a language by name; none where a name may tell what is to be found out."""
+        """Return the items in a language by name; empty if names may give away the solution."""
         return ()
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
-        """Return who can sit in `seat`: built-in players, a person, and models if it has a prompt."""
+        """Return the possible players of `seat`: built-in ones, a person, and models if it has a prompt."""
         spec = self.benchmark.seat(seat)
         return self._menu(spec.players, models=bool(spec.prompt))
 
@@ -101,14 +101,14 @@ class PlaySessions(StudySessions, ABC):
         return [spec.name for spec in self.benchmark.seats if spec.name != seat]
 
     def offered(self, seat: str) -> Sequence[Opponent]:
-        """Return who may sit in `seat`: `opponents`, and whoever is not on the menu."""
+        """Return the allowed players of `seat`: `opponents`, and any that are not on the menu."""
         return self.opponents(seat)
 
     def seated(self, seat: str, others: Mapping[str, str]) -> dict[str, str]:
-        """Return who sits where in an episode of a person in `seat`.
+        """Return the player of each seat in an episode of a person in `seat`.
 
         Raises:
-            InputError: if there is no such seat, or somebody was not offered for theirs.
+            InputError: if there is no such seat, or a player is not offered for it.
         """
         seats = [spec.name for spec in self.benchmark.seats]
         require_choice("seat", seat, seats)
@@ -129,17 +129,17 @@ class PlaySessions(StudySessions, ABC):
         """Begin an episode of free play.
 
         Args:
-            seat: the person's.
-            others: who sits in each other seat, as `opponents` offers them.
-            rules: the choices that are not as usual.
-            item: its place among the items, from 1; None for one in `language`, if any is.
-            language: of the item where it can be chosen (`item_menu`, `languages`), else of the pages.
+            seat: the person's seat.
+            others: the player of each other seat, among its `opponents`.
+            rules: the choices that differ from the defaults.
+            item: the item's position, from 1; None for a random one, in `language` if there is any.
+            language: the item's language if it can be chosen (`item_menu`, `languages`), else the pages'.
 
         Returns:
             The episode's id.
 
         Raises:
-            InputError: if a choice is none.
+            InputError: if a choice is not allowed.
         """
         seats = self.seated(seat, others)
         chosen = read_fields(self.choices, rules).model_dump(mode="json")
@@ -150,11 +150,11 @@ class PlaySessions(StudySessions, ABC):
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
-        """Return what is played, by checked choices, with who sits where; else see `start`."""
+        """Return the item to play, for checked choices and players; arguments as for `start`."""
 
 
 class DeclaredSessions(PlaySessions):
-    """Free play and studies of a benchmark that is a declaration: its rules can be chosen."""
+    """Free play and studies of a benchmark without a machine: its rules are the choices."""
 
     loads: ClassVar[bool] = True
 
@@ -167,7 +167,7 @@ class DeclaredSessions(PlaySessions):
 
     @cached_property
     def items(self) -> Sequence[Any]:
-        """The items of free play, in their order."""
+        """The items of free play, in order."""
         assert self.benchmark.load is not None
         return self.benchmark.load(self.data)
 
@@ -175,22 +175,22 @@ class DeclaredSessions(PlaySessions):
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> Drawn:
         """See `PlaySessions.drawn`."""
-        # An item's own name may tell what is to be found out, and an episode's id may be seen.
-        spoken = [] if item else [each for each in self.items if language_of(each) == language]
-        return Drawn(chosen_item(spoken or self.items, item), rules, seat)
+        # An item's name may give away the solution, and people may see an episode's id.
+        candidates = [] if item else [each for each in self.items if language_of(each) == language]
+        return Drawn(chosen_item(candidates or self.items, item), rules, seat)
 
     def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
         return self._machine.replay(here.live.item, here.turns, judgments, here.live.episode.options)
 
 
 def chosen_item(items: Sequence[ItemT], place: int | None) -> ItemT:
-    """Return the item at a place, from 1; any of them where none is named.
+    """Return the item at a position, from 1, or a random item if `place` is None.
 
     Raises:
-        InputError: if there is no such place.
+        InputError: if there is no such position.
     """
     if place is None:
-        # Which item a person is surprised with is nothing that a run has to reproduce.
+        # A random item of free play need not be reproducible.
         return SystemRandom().choice(items)
     if not 1 <= place <= len(items):
         message = f"item {place}: must be from 1 to {len(items)}."
@@ -199,7 +199,7 @@ def chosen_item(items: Sequence[ItemT], place: int | None) -> ItemT:
 
 
 def sessions_type(benchmark: Benchmark[Any, Any]) -> type[PlaySessions] | None:
-    """Return what serves the pages of a benchmark; None if they are not made of blocks."""
+    """Return the class that serves the pages of a benchmark; None if they do not consist of blocks."""
     if benchmark.sessions is not None:
         return benchmark.sessions()
     return DeclaredSessions if benchmark.machine is None else None

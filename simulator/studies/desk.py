@@ -1,4 +1,4 @@
-"""Where people come in: who gets a place, what became of it, and with which code they leave."""
+"""The desk of a study: admits people, records what becomes of their places, and returns completion codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Code, Completion, completion_of
 from simulator.studies.files import Study
-from simulator.studies.ledger import FAILED_CHECK, place_id, study_item, written
+from simulator.studies.ledger import FAILED_CHECK, format_time, place_id, study_item
 from simulator.studies.pairing import PAID
 from simulator.studies.people import Person, bind, came_by_link, recognise, took_part_elsewhere
 from simulator.studies.places import REFUSED, Places
@@ -29,14 +29,16 @@ CAME_BACK: Final = "study.came_back"
 class StudyDesk(Places):
     """One study on one log. Several desks, in one process or many, may serve the same study.
 
-    Places are numbered, and of two desks that give the same number the log lets one have it; the other
-    looks again. So whoever gives a place knows of every other one.
+    Places are numbered. If two desks claim the same number, the log accepts one, and the other reads the log
+    again; so every desk knows all places when it assigns a new one.
 
     Args:
-        log: a durable writer; `reader` reads the same file.
+        log: a durable writer.
+        reader: a reader of the same log.
+        study: the study.
         cells: the design, if the benchmark makes it; default: the study's conditions.
-        seats: who sits where, as the log is to tell; default: the participant in their seat.
-        clock: tells the present time.
+        seats: the player of each seat, for the log; default: people in the study's seats.
+        clock: returns the current time.
 
     Raises:
         InputError: if the design is empty, or the numbers of participants do not fit it.
@@ -57,10 +59,10 @@ class StudyDesk(Places):
         self._opened = False
 
     async def open(self) -> None:
-        """Write the study into the log, as it will be to its end. Opening it again does nothing.
+        """Write the study, which is fixed from now on, to the log. Opening it again does nothing.
 
         Raises:
-            InputError: if the log has a study of that name with other content.
+            InputError: if the log has a study of that name with different content.
         """
         if self._opened:
             return
@@ -80,18 +82,18 @@ class StudyDesk(Places):
             await self._log.write(run)
         except LogConflict:
             raise InputError(
-                f"study {study.id!r} has been opened with different content: once open, a study stays as it "
-                "is. Undo the change, or give the changed study an id of its own; whoever took part in the "
-                "first one is kept out of it."
+                f"study {study.id!r} has been opened with different content, and an open study cannot be "
+                "changed. Undo the change, or give the changed study a new id; participants of the first one "
+                "are kept out of it."
             ) from None
         await self._log.write(study_item(study))
         self._opened = True
 
     async def admit_as(self, state: AdmissionState) -> bool:
-        """Take people in from now on, or nobody new; those who have a place may finish.
+        """Admit people from now on, or nobody new; people with a place may finish.
 
         Returns:
-            False if it was so already.
+            False if the state did not change.
 
         Raises:
             InputError: if the study was changed after it was opened.
@@ -105,15 +107,15 @@ class StudyDesk(Places):
     async def admit(
         self, who: Mapping[str, str] | str, language: str | None = None, *, browser: str = ""
     ) -> Admission:
-        """Let somebody in, once: whoever comes again gets the place they have, as the study's policy says.
+        """Admit a person once; a person who comes back gets their old place, by the study's policy.
 
-        Somebody who is done and may do more sets gets another place.
+        A person who is done and may do more sets gets another place.
 
         Args:
-            who: the parameters of the URL they came by, or the server's own key for them.
-            language: of the pages they see; default: the study's.
-            browser: a key that only their browser has. Whoever knows somebody's id, but has another
-                browser, does not get their place.
+            who: the parameters of the person's URL, or the server's own key for the person.
+            language: the language of the person's pages; default: the study's.
+            browser: a key that only the person's browser has; knowing a person's id does not give access to
+                their place from another browser.
 
         Raises:
             InputError: if the study was changed after it was opened.
@@ -126,22 +128,22 @@ class StudyDesk(Places):
         if person is None:
             return await self._refuse("no_identity")
         async with self._lock:
-            mine = self.places_of(person.participant)
+            own = self.places_of(person.participant)
             if browser and person.identities:
                 binding = bind(self._reader, self.study, person.participant, key, browser)
-                if mine and not binding.free and not person.proven:
+                if own and not binding.free and not person.proven:
                     return await self._refuse("other_browser")
                 person = person._replace(identities=(*person.identities, binding.row))
-                if mine:
+                if own:
                     await self._log.write(binding.row)
-            if mine and not self._may_have_another(mine):
-                return await self._come_back(mine)
+            if own and not self._may_have_another(own):
+                return await self._come_back(own)
             if took_part_elsewhere(self._reader, self.study, person.participant):
                 return await self._refuse("excluded", person.participant)
-            return await self._give(person, language or self.study.language, mine)
+            return await self._give(person, language or self.study.language, own)
 
     async def another(self, participant: str, language: str | None = None) -> Admission:
-        """Return another set for somebody who was let in: a place if they may do more, else theirs.
+        """Return another place for an admitted person if they may do more sets, else their last place.
 
         Raises:
             InputError: if the study was changed after it was opened.
@@ -149,25 +151,25 @@ class StudyDesk(Places):
         """
         await self.open()
         async with self._lock:
-            mine = self._required(participant)
-            if not self._may_have_another(mine):
-                return await self._come_back(mine)
-            return await self._give(Person(participant), language or self.study.language, mine)
+            own = self._required_places(participant)
+            if not self._may_have_another(own):
+                return await self._come_back(own)
+            return await self._give(Person(participant), language or self.study.language, own)
 
     async def started(self, participant: str) -> Admission:
-        """Record that a person begins their set (consent given, instructions read); again changes nothing.
+        """Record that a person begins their set (consent given, instructions read); idempotent.
 
         Returns:
-            Their place, now started; or why they may not begin.
+            The person's place, now started; or the reason why they may not begin.
 
         Raises:
             ConflictError: if the person never had a place here.
         """
         async with self._lock:
-            mine = self._required(participant)
-            place = mine[-1]
+            own = self._required_places(participant)
+            place = own[-1]
             if place.state == "expired":
-                admission = await self._come_back(mine)
+                admission = await self._come_back(own)
                 if not admission.placed or admission.place is None:
                     return admission
                 place = admission.place
@@ -178,7 +180,7 @@ class StudyDesk(Places):
             return Admission(code="resumed", participant=participant, place=place)
 
     async def completed(self, participant: str, *, failed_check: bool = False) -> Completion:
-        """Record that a person has done their set, late or in time; again changes nothing.
+        """Record that a person has done their set, late or in time; idempotent.
 
         Raises:
             ConflictError: if the person has left, or never had a place here.
@@ -186,7 +188,7 @@ class StudyDesk(Places):
         return await self._end(participant, "completed", FAILED_CHECK if failed_check else "")
 
     async def screened_out(self, participant: str, reason: str = "") -> Completion:
-        """Record that a person does not qualify (a comprehension check failed, …); their place is free again.
+        """Record that a person does not qualify (failed comprehension check, …), and free their place.
 
         Raises:
             ConflictError: if the person is done already, or never had a place here.
@@ -194,7 +196,7 @@ class StudyDesk(Places):
         return await self._end(participant, "screened_out", reason)
 
     async def returned(self, participant: str, reason: str = "") -> Completion:
-        """Record that a person stops before the end; what they did stays, their place is free again.
+        """Record that a person stops early, and free their place; what they did is kept.
 
         Raises:
             ConflictError: if the person is done already, or never had a place here.
@@ -202,10 +204,10 @@ class StudyDesk(Places):
         return await self._end(participant, "returned", reason)
 
     async def withdrawn(self, participant: str) -> Completion:
-        """Record that a person takes their consent back: everything of theirs in the log is erased for good.
+        """Record that a person withdraws consent, and erase them immediately and permanently.
 
-        That is what they said and who they are, in all studies on this log. A receipt is left, and the
-        place is free again.
+        Erased is what they said and who they are, in all studies on this log. A receipt is left, and the
+        place is freed.
 
         Raises:
             ConflictError: if the person never had a place here.
@@ -213,14 +215,14 @@ class StudyDesk(Places):
         completion = await self._end(participant, "withdrawn")
         await self._log.aflush()
         reason = f"consent withdrawn in study {self.study.id}"
-        with suppress(NotInLog):  # erased at the same moment, from elsewhere
+        with suppress(NotInLog):  # erased concurrently, from elsewhere
             await asyncio.to_thread(erase_participant, self._log.path, participant, reason=reason)
         return completion
 
     async def withdrawn_later(self, participant: str) -> Completion:
-        """Record that a person takes their consent back: nothing of theirs counts, their place is free.
+        """Record that a person withdraws consent: their data no longer count, and their place is freed.
 
-        They are erased after the study's days, so that a wrong button or a stranger's hand can be undone.
+        They are erased after `Study.erase_after_days`, so that a mistake can be undone.
 
         Raises:
             ConflictError: if the person never had a place here.
@@ -229,31 +231,31 @@ class StudyDesk(Places):
             return await self.withdrawn(participant)
         if participant not in self._reader.withdrawals():
             erase_at = self._clock() + timedelta(days=self.study.erase_after_days)
-            await self.write_event(WITHDREW, participant, erase_at=written(erase_at))
+            await self.write_event(WITHDREW, participant, erase_at=format_time(erase_at))
         async with self._lock:
-            for place in self._required(participant):
+            for place in self._required_places(participant):
                 await self._move(place, "withdrawn")
         return self.completion(participant)
 
     def completion(self, participant: str) -> Completion:
-        """Return the code that the person leaves with, as things stand, and where they go with it.
+        """Return the person's current completion: code and URL.
 
         Raises:
-            ConflictError: if the person has not come to an end, or never had a place here.
+            ConflictError: if the person has not finished, or never had a place here.
         """
-        mine = self._required(participant)
-        if done := [place for place in mine if place.state == "completed"]:
+        own = self._required_places(participant)
+        if done := [place for place in own if place.state == "completed"]:
             failed = any(place.failed_check for place in done) and self.study.completion_codes.failed_check
             return completion_of(self.study, "failed_check" if failed else "complete")
-        if mine[-1].live:
+        if own[-1].live:
             raise ConflictError(f"{participant} has not finished study {self.study.id!r} yet.")
-        screened_out, paid = mine[-1].state == "screened_out", mine[-1].reason in PAID
+        screened_out, paid = own[-1].state == "screened_out", own[-1].reason in PAID
         return completion_of(
             self.study, "screened_out" if screened_out else "paid_exit" if paid else "returned"
         )
 
     def left_with(self, participant: str | None) -> Completion | None:
-        """Return how somebody leaves, who has come to an end; None if they have not."""
+        """Return the completion of a person who has finished; None if they have not."""
         if participant is None:
             return None
         try:
@@ -273,27 +275,27 @@ class StudyDesk(Places):
             pairs=count_pairs(self.lobby(), self.items.total) if self.study.seats else {},
         )
 
-    # Giving places
+    # Assigning places
 
     def _is_spent(self) -> bool:
-        """Return True if the models opposite have cost what they may."""
+        """Return True if models have used up the study's budget."""
         budget = self.study.model_budget
         if budget is None:
             return False
         return sum(usage.cost for usage in self._reader.usage(self.study.run_id)) >= budget
 
-    async def _give(self, person: Person, language: str, mine: Sequence[Place]) -> Admission:
+    async def _give(self, person: Person, language: str, own: Sequence[Place]) -> Admission:
         participant = person.participant
         if self.closed_since is not None or self._is_spent():
             return await self._refuse("closed", participant)
         while True:
             now = self._clock()
-            places, number = await self._fresh(now)
-            theirs = [place for place in places if place.participant == participant]
-            if len(theirs) > len(mine):
-                # Let in by another desk at the same moment.
-                return await self._come_back(theirs)
-            cell = self._cell(places, mine, now, derive_seed(self.study.seed, "cell", number))
+            places, number = await self._expire_stale(now)
+            current = [place for place in places if place.participant == participant]
+            if len(current) > len(own):
+                # Admitted concurrently by another desk.
+                return await self._come_back(current)
+            cell = self._cell(places, own, now, derive_seed(self.study.seed, "cell", number))
             if cell is None:
                 return await self._refuse("full", participant)
             await self._introduce(person, language)
@@ -311,46 +313,46 @@ class StudyDesk(Places):
             if (claimed := await self._claim(place)) is not None:
                 break
         if took_part_elsewhere(self._reader, self.study, participant):
-            # Let in by two studies at the same moment: the first one holds.
+            # Admitted concurrently by two studies: the first one counts.
             await self._move(claimed, "returned", reason="excluded")
             return await self._refuse("excluded", participant)
         return Admission(code="admitted", participant=participant, place=claimed)
 
     async def _introduce(self, person: Person, language: str) -> None:
-        with suppress(LogConflict):  # known already, by another language
+        with suppress(LogConflict):  # logged before, with another language
             await self._log.write(Participant(id=person.participant, language=language))
         await asyncio.gather(*map(self._log.write, person.identities))
 
-    async def _come_back(self, mine: Sequence[Place]) -> Admission:
-        place, resume = mine[-1], self.study.resume
+    async def _come_back(self, own: Sequence[Place]) -> Admission:
+        place, resume = own[-1], self.study.resume
 
-        def told(code: Code, place: Place) -> Admission:
+        def admission(code: Code, place: Place) -> Admission:
             return Admission(code=code, participant=place.participant, place=place)
 
         if not (place.live or place.state == "expired"):
-            return told("already", place)
+            return admission("already", place)
         begun = place.started_at is not None
         details = {"place": place.id, "policy": resume.policy, "attempt": place.attempt}
         await self.write_event(CAME_BACK, place.participant, **details)
         oldest = resume.max_age_minutes
         if begun and oldest is not None and self._clock() - place.since > timedelta(minutes=oldest):
-            return told("too_late", await self._expire(place, "too late"))
+            return admission("too_late", await self._expire(place, "too late"))
         if begun and resume.policy == "block":
-            return told("blocked", await self._expire(place, "came back"))
+            return admission("blocked", await self._expire(place, "came back"))
         if place.state == "expired":
             revived = await self._revive(place)
             if revived is None:
-                return told("expired", place)
+                return admission("expired", place)
             place = revived
         if begun and resume.policy == "restart":
-            return told("restarted", await self._restart(place))
-        return told("resumed", place)
+            return admission("restarted", await self._restart(place))
+        return admission("resumed", place)
 
     async def _revive(self, old: Place) -> Place | None:
-        """Return a new place that goes on from one whose time ran out; None if its cell has no room left."""
+        """Return a new place that continues an expired one; None if its cell has no room left."""
         while True:
             now = self._clock()
-            places, number = await self._fresh(now)
+            places, number = await self._expire_stale(now)
             newest = [place for place in places if place.participant == old.participant][-1]
             if newest.id != old.id:
                 return newest
@@ -371,7 +373,7 @@ class StudyDesk(Places):
 
     async def _end(self, participant: str, state: State, reason: str = "") -> Completion:
         async with self._lock:
-            place = self._required(participant)[-1]
+            place = self._required_places(participant)[-1]
             if place.state != state:
                 place = await self._move(place, state, reason=reason)
             if place.state != state:
@@ -381,5 +383,5 @@ class StudyDesk(Places):
                 )
         return self.completion(participant)
 
-    def _may_have_another(self, mine: Sequence[Place]) -> bool:
-        return mine[-1].state == "completed" and len(mine) < self.study.sets_per_participant
+    def _may_have_another(self, own: Sequence[Place]) -> bool:
+        return own[-1].state == "completed" and len(own) < self.study.sets_per_participant

@@ -7,32 +7,32 @@
     benchmark: NAME
     language: en
     seat: participant
-    settings: {setting: multiple}           # whatever the benchmark reads
-    conditions: [subject, location]         # left out: the benchmark makes them; finer ones: subject/arrow/x
-    participants: 96                        # or one number per condition: {subject: 16, location: 16}
+    settings: {setting: multiple}           # read by the benchmark
+    conditions: [subject, location]         # default: the benchmark's; nested ones: subject/arrow/x
+    participants: 96                        # or a number per condition: {subject: 16, location: 16}
     pay: {amount: 2.0, currency: USD, minutes: 10}
     completion_codes: {complete: C1ABCDEF, screened_out: C2ABCDEF, returned: C3ABCDEF}
     completion_url: https://app.prolific.com/submissions/complete?cc={code}
 
-A title or a text of the study's own is one text, or one for each language of the pages::
+A title or text of the study is a single text, or one for each language of the pages::
 
     title: {en: Finding the pattern, zh: 找出规律}
 
-Two people who play with each other (`simulator.studies.pairing`) have seats in place of one seat::
+In studies that pair two people (`simulator.studies.pairing`), `seats` replaces `seat`::
 
     setup: H2H
     seats: [seeker, provider]
     pairing: {wait_minutes: 5, grace_seconds: 120, then: model, partner: {seeker: offline/seeker}}
 
-A study's own questions (`simulator.studies.questions`) are four lines each::
+Questions to participants (`simulator.studies.questions`) are a list::
 
     questions:
       - id: age
         text: {en: "How old are you?", zh: 您的年龄是？}
         kind: number
 
-Scalars are taken as written, so a code such as 0123 need not be quoted; within ``settings`` they have the
-types of YAML. What the other keys mean stands with `Study`.
+Scalars are read as text, so a code such as 0123 need not be quoted; within ``settings`` they have their YAML
+types. `Study` documents the other keys.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ from trees.faults import Fault, first_and_more
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
 PEOPLE: Final = "people-"
 STUDY: Final = "study"
-"""The kind of thing that the faults of such a file are about."""
-_QUOTES: Final = "a text with ? : , # or a brace in it stands in quotes"
-# A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
+"""`Fault.kind` of study files."""
+_QUOTES: Final = "a text that contains ? : , # or a brace must be quoted"
+# Pages show conditions, and the log names cells by them; the slash nests a condition in another one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
 
 
@@ -75,50 +75,50 @@ Assignment = Literal["balanced", "random", "finish_items"]
 
 
 class Study(Part):
-    """A study as its file says it.
+    """A study, as declared in its file.
 
     Attributes:
-        id: its name in the log (`run_id`) and in links.
-        title: shown to participants; one text, or one by language. So are `texts`.
-        benchmark: which makes the items.
-        language: of the participants' pages.
-        seat: the seat the participant sits in; empty where there are `seats`.
-        seats: two seats of people who play with each other: who comes gets the one that lacks somebody.
-        pairing: how they meet; only with `seats`.
-        setup: who sits where, as in `logs.rows.Run`.
-        settings: what the benchmark reads; nothing here looks into it.
-        conditions: cells of the design; empty: the benchmark makes them.
-        participants: people wanted, in all (spread evenly over the conditions) or by condition. Not
-            together with `judgments_per_item`, but one of them. With `seats`, an even number.
-        judgments_per_item: each condition is an item, which so many people are to see; with `seats`, pairs.
-        assignment: who gets which condition: ``balanced``: the one with the fewest people; ``random``: any
-            with room; ``finish_items``: the one with the most people that still has room, so that items are
-            complete one after the other.
-        sets_per_participant: the most sets one person may do; never two of one condition.
-        break_every: after so many sets a person is offered a break before the next one begins.
-        pay: what a set is worth; None: nothing.
-        contact: whom participants can write to about the study or their rights; stands under the consent.
+        id: the name in the log (`run_id`) and in links.
+        title: the title for participants: a text, or one per language, like `texts`.
+        benchmark: the benchmark that provides the items.
+        language: the default language of participants' pages.
+        seat: the participant's seat; empty if there are `seats`.
+        seats: the two seats of people who play with each other; a newcomer gets the one that needs a person.
+        pairing: how people are paired; only with `seats`.
+        setup: humans and models per side, as in `logs.rows.Run`.
+        settings: settings that are passed on to the benchmark.
+        conditions: the cells of the design; empty for the benchmark's cells.
+        participants: number of people, in total (spread evenly over the conditions) or by condition; an even
+            number with `seats`. Exactly one of this and `judgments_per_item` is required.
+        judgments_per_item: number of people (with `seats`: pairs) per item; each condition is an item.
+        assignment: which condition a newcomer gets. ``balanced``: the one with the fewest people; ``random``:
+            any with room; ``finish_items``: the one with the most people that has room, so that items are
+            completed one after the other.
+        sets_per_participant: the most sets a person may do, each of another condition.
+        break_every: number of sets after which a person is offered a break.
+        pay: the pay for a set; None for no pay.
+        contact: contact for questions about the study or participants' rights, shown below the consent.
         completion_codes: see `Codes`.
-        completion_url: where a participant goes at the end, https only; ``{code}`` in it becomes the code.
+        completion_url: https URL to go to at the end; ``{code}`` is replaced by the completion code.
         resume: see `Resume`.
-        stale_after_minutes: a place whose holder has not moved for so long is given to somebody else.
-        exclude: studies whose participants may not take part; None: every other study of the benchmark.
-        identity: URL parameters that say who comes; the first one names the person.
-        require_identity: nobody takes part without the first of them.
-        signed_links: whether people come in only by a link that carries the study's key, as `askback study
-            links` prints it: then knowing somebody's id opens nothing.
-        erase_after_days: so long after somebody withdrew a researcher can take that back; then they are
-            erased. 0: at once.
-        keep_out_erased: whether people who are erased stay on the study's exclusion list, as whoever was
-            excluded by a researcher does in every study: their id is recognised, and keeps them out.
-        texts: the study's own texts (consent, instructions, …) in place of the benchmark's; one called
-            ``debriefing`` is shown at the end of every set, and one called ``break`` in a break.
-        questions: that people are asked about the instructions, before and after the task.
-        comprehension_tries: how often questions about the instructions may be answered; whoever has then not
-            answered all of them rightly is screened out.
-        model_failure: what becomes of somebody whose model opposite gives no answer.
-        model_budget: US dollars that the models opposite may cost; then nobody new is let in.
-        seed: every random choice of the study descends from it.
+        stale_after_minutes: minutes without a move after which a place may be given to another person.
+        exclude: studies whose participants may not take part; None for all other studies of the benchmark.
+        identity: URL parameters that identify a person; the first one names the person.
+        require_identity: True to admit only people with the first of these parameters.
+        signed_links: True to admit only people whose link carries the study's key, as printed by `askback
+            study links`; then knowing a person's id is not enough to take their place.
+        erase_after_days: days until people who withdrew are erased, during which a researcher can undo the
+            withdrawal. 0: erase immediately.
+        keep_out_erased: True to keep erased people out of the study. (People excluded by a researcher are
+            recognised and kept out in every study.)
+        texts: texts (consent, instructions, …) that replace the benchmark's; ``debriefing`` is shown at the
+            end of every set, ``break`` in a break.
+        questions: questions to participants about the instructions, before and after the task.
+        comprehension_tries: attempts at the questions about the instructions; a person who has not answered
+            all of them correctly by then is screened out.
+        model_failure: what happens to a person whose model does not answer.
+        model_budget: spending limit for models in US dollars; once reached, nobody new is admitted.
+        seed: the seed of all random choices in the study.
     """
 
     id: _Name
@@ -161,21 +161,21 @@ class Study(Part):
         counts = [*value.values()] if isinstance(value, Mapping) else [value]
         whole = all(str(count).isdecimal() and int(count) for count in counts)
         if value is not None and not (counts and whole):
-            raise ValueError("must be a whole number from 1, or one for each condition")
+            raise ValueError("must be a positive whole number, or one for each condition")
         return value
 
     @field_validator("conditions", "identity", "seats")
     @classmethod
     def _require_distinct(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if value and (twice := [name for name in dict.fromkeys(value) if value.count(name) > 1]):
-            raise ValueError(f"{', '.join(twice)} stands there twice")
+            raise ValueError(f"{', '.join(twice)} occurs twice")
         return value
 
     @field_validator("completion_url")
     @classmethod
     def _https(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith("https://"):
-            raise ValueError("must begin with https://, since it carries the completion code")
+            raise ValueError("must begin with https://, as it carries the completion code")
         return value
 
     @model_validator(mode="after")
@@ -189,7 +189,7 @@ class Study(Part):
                 raise ValueError(f"participants: {', '.join(unknown)} is not among the conditions")
         ids = [question.id for question in self.questions]
         if twice := [name for name in dict.fromkeys(ids) if ids.count(name) > 1]:
-            raise ValueError(f"questions: {', '.join(twice)} stands there twice")
+            raise ValueError(f"questions: {', '.join(twice)} occurs twice")
         asked = {
             f"questions: {question.id}: {part}": words
             for question in self.questions
@@ -199,44 +199,44 @@ class Study(Part):
         said = {"model_failure: say": self.model_failure.say}
         for name, words in {"title": self.title, **contact, **said, **self.texts, **asked}.items():
             if not isinstance(words, str) and self.language not in words:
-                raise ValueError(f"{name}: must be there in the study's language, {self.language}")
+                raise ValueError(f"{name}: lacks a text in the study's language, {self.language}")
         return self
 
     def _check_seats(self) -> None:
-        """Refuse a study that has neither a seat nor two, or numbers and partners that do not fit two."""
+        """Refuse a study without a seat, or with paired people and numbers or partners that do not fit."""
         if (self.seats is None) == (not self.seat):
-            raise ValueError("give either seat or seats, the two of people who are paired")
+            raise ValueError("give either seat, or seats for people who are paired")
         if self.seats is None:
             if "pairing" in self.model_fields_set:
-                raise ValueError("pairing: only with seats, the two of people who are paired")
+                raise ValueError("pairing: only allowed with seats")
             return
         if self.setup != "H2H":
-            raise ValueError("setup: must be H2H where people are paired")
+            raise ValueError("setup: must be H2H if people are paired")
         if unknown := [seat for seat in self.pairing.partner if seat not in self.seats]:
             raise ValueError(f"pairing: partner: {unknown[0]} is not among the seats")
         counts = self.participants.values() if isinstance(self.participants, dict) else [self.participants]
         if any(count is not None and count % 2 for count in counts):
-            raise ValueError("participants: must be even where people are paired")
+            raise ValueError("participants: must be even if people are paired")
 
     @property
     def people(self) -> tuple[str, ...]:
-        """The seats that participants sit in."""
+        """The participants' seats."""
         return self.seats or (self.seat,)
 
     def title_in(self, language: Language) -> str:
-        """Return the title in a language, or in the study's own if it has none there."""
+        """Return the title in a language, or in the study's language if it is not translated."""
         return self._in_language(language, self.title)
 
     def texts_in(self, language: Language) -> dict[str, str]:
-        """Return the study's own texts, as `title_in`."""
+        """Return the study's texts in a language, as `title_in` does."""
         return {name: self._in_language(language, words) for name, words in self.texts.items()}
 
     def contact_in(self, language: Language) -> str:
-        """Return whom participants can write to, as `title_in`; empty if the study names nobody."""
+        """Return the contact in a language, as `title_in` does; empty if the study names no contact."""
         return "" if self.contact is None else self._in_language(language, self.contact)
 
     def neutral_words_in(self, language: Language) -> str:
-        """Return what is said in place of a model that gives no answer, as `title_in`."""
+        """Return the text said in place of a model that does not answer, as `title_in` does."""
         return self._in_language(language, self.model_failure.say)
 
     def _in_language(self, language: Language, words: Words) -> str:
@@ -249,7 +249,7 @@ class Study(Part):
 
     @property
     def sets_run(self) -> str:
-        """The run of the episodes in which people are asked what is theirs alone: with two seats, its own."""
+        """The run of each person's own consent and questions; with two seats it is a separate run."""
         return f"{PEOPLE}{self.id}" if self.seats else self.run_id
 
     @property
@@ -259,16 +259,16 @@ class Study(Part):
 
     @property
     def stale_after(self) -> timedelta:
-        """Return after how long a place whose holder has not moved is given to somebody else."""
+        """The time without a move after which a place may be given to another person."""
         return timedelta(minutes=self.stale_after_minutes)
 
     @property
     def content_hash(self) -> str:
-        """sha256 of what the file says; comments, order and layout do not count."""
+        """The sha256 of the file's contents; comments, order and layout do not count."""
         return content_hash(self.to_json())
 
     def to_json(self) -> Json:
-        """Return what the file says: the keys given, without those that were left out."""
+        """Return the keys that the file sets, without defaults."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
@@ -290,7 +290,7 @@ def read_study(path: str | Path) -> Study:
 
 
 def find_studies(path: Path) -> tuple[Path, ...]:
-    """Return the study files in a folder and the folders below; a file itself if it is one."""
+    """Return the study files in a folder and its subfolders, or a file itself if it is one."""
     return bounded.files_with("benchmark", path)
 
 
@@ -299,7 +299,7 @@ def _has_prefix(conditions: Sequence[str], name: str) -> bool:
 
 
 def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
-    """Return the study in a file, or what is wrong with it."""
+    """Return the study in a file, or its faults."""
 
     def fault(line: int, message: str, name: str = "") -> Fault:
         return Fault(str(path), name, line, "format", message, kind=STUDY)
@@ -314,15 +314,15 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
     except yaml.YAMLError as error:
         return None, (fault(0, f"not YAML: {error}"),)
     if not isinstance(node, yaml.MappingNode):
-        return None, (fault(1, f"a study is a mapping with the keys {', '.join(Study.model_fields)}"),)
+        return None, (fault(1, f"must be a mapping with the keys {', '.join(Study.model_fields)}"),)
     lines: dict[str, int] = {"": 1}
     twice: list[tuple[int, str]] = []
     try:
         value = bounded.read_placed(node, _scalar, lines, twice)
-    except (ValueError, OverflowError) as error:  # a number that cannot be
+    except (ValueError, OverflowError) as error:  # an impossible number
         return None, (fault(max(lines.values()), f"not YAML: {error}"),)
     name = str(value.get("id") or "")
-    faults = [fault(line, f"key {key!r} stands twice", name) for line, key in twice]
+    faults = [fault(line, f"key {key!r} occurs twice", name) for line, key in twice]
     try:
         study = Study.model_validate(value)
     except ValidationError as error:
@@ -332,7 +332,7 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
 
 
 def lines_of(path: Path) -> Mapping[str, int]:
-    """Return the line of each field of a file that holds a study, by its path (``settings.opposite``)."""
+    """Return the line of each field of a study file, by its path (``settings.opposite``)."""
     node, lines = bounded.compose(path.read_text(encoding="utf-8-sig"), _Loader), {"": 1}
     if node is not None:
         bounded.read_placed(node, _scalar, lines, [])
@@ -340,7 +340,7 @@ def lines_of(path: Path) -> Mapping[str, int]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Leaves dates as the texts they are: JSON has none."""
+    """A YAML loader that reads dates as text, since JSON has no dates."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         letter: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
@@ -349,14 +349,14 @@ class _Loader(yaml.SafeLoader):
 
 
 def _scalar(node: yaml.Node, place: str) -> Any:
-    """Return a scalar as it is written; within ``settings``, of its type in YAML."""
+    """Return a scalar as text, or with its YAML type within ``settings``."""
     if place.startswith("settings.") or node.tag.endswith(":null"):
         return _Loader("").construct_object(node)
     return node.value
 
 
 def _messages(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """Yield line and sentence of each field that is wrong, one for each."""
+    """Yield line and message of each invalid field, once per field."""
     reported: set[str] = set()
     for fault in error.errors():
         place = ".".join(str(part) for part in fault["loc"])
@@ -379,7 +379,7 @@ def _message(kind: str, place: str, where: str, message: str) -> str:
         }
         parent = place.rpartition(".")[0]
         if place in StudySettings.model_fields:
-            return f"key {place!r} stands under `settings`"
+            return f"key {place!r} belongs under `settings`"
         return bounded.unknown_key(place, known.get(parent.partition(".")[0], Study).model_fields)
     if kind == "missing":
         return f"key {place!r} is missing"

@@ -1,4 +1,4 @@
-r"""A participant's way through a study, as a LangGraph state machine; the benchmark's graph is its subgraph.
+r"""A participant's path through a study, as a LangGraph state machine with the benchmark's graph as subgraph.
 
 ::
 
@@ -7,16 +7,16 @@ r"""A participant's way through a study, as a LangGraph state machine; the bench
 
     consent                             -> declined
     comprehension, qualification, task  -> screened_out
-    welcome                             -> withdrawn      who withdraws may be anywhere
+    welcome                             -> withdrawn      people can withdraw at any point
 
-Each node but `task` asks people what the benchmark's sessions put there (`Step`). A node with nothing to ask
-is passed over: free play has instructions at most, and in a further set of a study these are known. `task`
-plays the benchmark's graph, and a way out aborts the episode.
+Each node except `task` asks people the steps that the benchmark's sessions and the study put there (`Step`).
+Nodes without steps are skipped: free play has instructions at most, and later sets of a study skip what was
+asked in the first. `task` plays the benchmark's graph, and a way out aborts the episode.
 
-Where a person is due, the invocation ends; the next one goes on where people stand (`standing`), with the
-state rebuilt from the turn log. So no checkpointer is needed: the log is the checkpoint. Sessions of people
-play it (`simulator.studies.machine`), which begin the task by themselves (`play_task`), as most turns stay
-within it; episodes without people need none of it.
+The invocation ends where a person is to move; the next one starts at `current_node`, with the state rebuilt
+from the turn log. So no checkpointer is needed: the log is the checkpoint. `simulator.studies.machine` plays
+the graph for sessions with people, and calls `play_task` directly, as most turns stay within the task.
+Episodes without people do not need this graph.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Occasion = Literal["play", "first", "further"]
 
 BEFORE: Final[tuple[Before, ...]] = get_args(Before)
 AFTER: Final[tuple[After, ...]] = get_args(After)
-PLACES: Final = (START, *BEFORE, "task", *AFTER, END)
+NODES: Final = (START, *BEFORE, "task", *AFTER, END)
 _OUT: Final[Mapping[str, WayOut]] = {
     "welcome": "withdrawn",
     "consent": "declined",
@@ -70,27 +70,27 @@ WAYS_OUT: Final[Mapping[WayOut, str]] = {
     "withdrawn": "The participant withdrew.",
 }
 MISSED: Final = "missed"
-"""The field of a turn's payload with the attention checks that were answered wrongly."""
+"""The payload field with the ids of failed attention checks."""
 PASSED: Final = "passed"
-"""The text of a turn with all questions about the instructions answered rightly; else ``failed``."""
+"""The text of a turn that answers all comprehension questions correctly; otherwise ``failed``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing that people are asked beside the task: a page, and the turn that answers it.
+    """A step outside the task: a page, and the turn that answers it.
 
     Attributes:
-        node: where on the way.
-        kind: of the turn: no other step of an episode has it.
-        page: the stage that a participant's view names; default: the kind.
-        wants: the answer without which nobody goes on, at a node with a way out; empty where any will do.
-        when: in free play, in the first set of a study, in further ones.
-        seat: who is asked; empty for every person.
-        measured: the turn holds what the page measured (`forms.measured`).
-        option: of the episode, without which nobody is asked.
-        questions: the study's own, if these are what is asked.
-        choices: the answers that there are; empty where any will do.
-        paired: False if people who are paired are not asked: their task stands elsewhere.
+        node: the node of the graph that asks it.
+        kind: the kind of the turn, unique within an episode.
+        page: the stage in a participant's view; default: the kind.
+        wants: the answer required to continue, at a node with a way out; empty if any answer will do.
+        when: the occasions on which it is asked: free play, the first set of a study, further sets.
+        seat: the seat that is asked; empty for every person.
+        measured: True if the turn includes the page's measurements (`forms.measured`).
+        option: the episode option that must be set for the step to be asked; empty for none.
+        questions: the study's questions, if the step asks these.
+        choices: the possible answers; empty if any answer will do.
+        paired: False if people who are paired are not asked.
     """
 
     node: Node
@@ -113,14 +113,14 @@ QUESTIONS_BEFORE: Final = Step(node="questions_before", kind=ASKED_BEFORE)
 QUESTIONS_AFTER: Final = Step(node="questions_after", kind=ASKED_AFTER, when=("first", "further"))
 DEBRIEFING: Final = Step(node="debriefing", kind="debriefing", when=("first", "further"))
 REST: Final = "break"
-"""The option of a set before which somebody is offered a break, and the kind of the turn that ends it."""
+"""The option of a set that begins with a break, and the kind of the turn that ends the break."""
 BREAK: Final = Step(node="instructions", kind=REST, when=("further",), option=REST)
 _TRY: Final = Step(node="comprehension", kind=TRIED, page="comprehension")
 _AGAIN: Final = Step(node="comprehension", kind="ready_", page="instructions_again")
 
 
 class Due(NamedTuple):
-    """A step that is due, and the seat that is asked."""
+    """A step to be asked, and the seat that is asked."""
 
     seat: str
     step: Step
@@ -128,10 +128,10 @@ class Due(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The parts an episode is played with; they travel as the graph's context, never in its state.
+    """The graph's context: what an episode is played with, apart from its state.
 
     Attributes:
-        around: what a person is asked beside the task.
+        around: the steps outside the task.
     """
 
     machine: AnyMachine
@@ -139,8 +139,8 @@ class Table:
     around: tuple[Step, ...]
 
     @cached_property
-    def way(self) -> tuple[Due, ...]:
-        """Return what the people of this episode are asked: one person's steps, then the next one's."""
+    def steps(self) -> tuple[Due, ...]:
+        """The steps of this episode's people, person by person."""
         options = self.episode.episode.options
         now = occasion(options)
         people = (seat for seat, who in self.episode.seats.items() if who.kind == "person")
@@ -152,18 +152,18 @@ class Table:
         )
 
     def task(self, state: State) -> ActiveEpisode:
-        """Return the episode as the benchmark plays it, which begins after the steps before."""
-        before = {_key(due) for due in self.way if due.step.node in BEFORE}
+        """Return the episode as seen by the benchmark: it begins after the steps before the task."""
+        before = {_key(due) for due in self.steps if due.step.node in BEFORE}
         return replace(self.episode, first=sum((seat, kind) in before for seat, kind, _ in state["said"]))
 
 
 class State(TypedDict):
-    """Plain values only.
+    """The graph's state, JSON values only.
 
     Attributes:
-        said: ``[seat, kind, text]`` per turn, those of the task among them.
+        said: ``[seat, kind, text]`` per turn, including turns of the task.
         task: the state of the benchmark's graph.
-        leaver: the seat of whoever leaves before the end; given at the start by who withdraws.
+        leaver: the seat of a person who leaves early; set at the start for a person who withdraws.
     """
 
     said: Annotated[list[list[str]], operator.add]
@@ -172,7 +172,7 @@ class State(TypedDict):
 
 
 def occasion(options: Mapping[str, Any]) -> Occasion:
-    """Return when an episode is played: in free play, as a person's first set of a study, or a further one.
+    """Return the occasion of an episode: free play, a person's first set of a study, or a further set.
 
     Raises:
         InputError: if the options ``study`` and ``begun`` are not true or false.
@@ -185,13 +185,13 @@ def occasion(options: Mapping[str, Any]) -> Occasion:
     return "further" if options.get("begun") else "first"
 
 
-def line(turn: Turn) -> list[str]:
-    """Return a turn as the state holds it; one of the task is of no kind, whatever the benchmark calls it."""
+def turn_entry(turn: Turn) -> list[str]:
+    """Return a turn's entry in the state; turns of the task have an empty kind."""
     return [turn.seat, turn.payload["kind"] if is_aside(turn) else "", turn.text]
 
 
-def own_steps(study: Study) -> tuple[Step, ...]:
-    """Return what a study itself asks and says."""
+def study_steps(study: Study) -> tuple[Step, ...]:
+    """Return the steps that a study itself adds."""
     tries = study.comprehension_tries
     asked = {when: tuple(each for each in study.questions if each.when == when) for when in get_args(When)}
     steps: list[Step] = [BREAK] if study.break_every else []
@@ -210,29 +210,29 @@ def own_steps(study: Study) -> tuple[Step, ...]:
 
 
 def merge_steps(own: Sequence[Step], around: Sequence[Step]) -> tuple[Step, ...]:
-    """Return a study's own steps and a benchmark's, node by node; at each node the study's come first."""
-    return tuple(sorted((*own, *around), key=lambda step: PLACES.index(step.node)))
+    """Return a study's steps and a benchmark's in the order of nodes; the study's come first at each node."""
+    return tuple(sorted((*own, *around), key=lambda step: NODES.index(step.node)))
 
 
 def declined(turns: Iterable[Turn]) -> bool:
-    """Return True if somebody did not consent."""
-    return any(line(turn)[1:] == [CONSENT.kind, NO] for turn in turns)
+    """Return True if a person did not consent."""
+    return any(turn_entry(turn)[1:] == [CONSENT.kind, NO] for turn in turns)
 
 
-def refused(table: Table, state: State) -> Due | None:
-    """Return the first step whose wanted answer was not given."""
+def unmet_step(table: Table, state: State) -> Due | None:
+    """Return the first step that was not answered as required."""
     said = {(seat, kind): text for seat, kind, text in state["said"]}
-    asked = (due for due in table.way if due.step.wants and _key(due) in said)
+    asked = (due for due in table.steps if due.step.wants and _key(due) in said)
     return next((due for due in asked if said[_key(due)] != due.step.wants), None)
 
 
-def unanswered(table: Table, state: State, nodes: tuple[Node, ...]) -> tuple[Due, ...]:
-    """Return what people have still to answer at `nodes`; who has passed needs no further try."""
+def open_steps(table: Table, state: State, nodes: tuple[Node, ...]) -> tuple[Due, ...]:
+    """Return the open steps at `nodes`; a person who passed the comprehension check needs no further try."""
     said = {(seat, kind) for seat, kind, _ in state["said"]}
     passed = {seat for seat, kind, text in state["said"] if kind.startswith(TRIED) and text == PASSED}
     return tuple(
         due
-        for due in table.way
+        for due in table.steps
         if due.step.node in nodes
         and _key(due) not in said
         and not (due.step.node == "comprehension" and due.seat in passed)
@@ -240,48 +240,48 @@ def unanswered(table: Table, state: State, nodes: tuple[Node, ...]) -> tuple[Due
 
 
 def current_node(table: Table, state: State) -> str:
-    """Return the node in which the machine goes on: all before it have nothing to ask any more."""
+    """Return the node at which the graph continues: all nodes before it are answered."""
     if state["leaver"]:
         return "withdrawn"
-    wrong = refused(table, state)
-    open_steps = (*((wrong,) if wrong else ()), *unanswered(table, state, BEFORE))
-    return min((due.step.node for due in open_steps), key=PLACES.index, default="task")
+    wrong = unmet_step(table, state)
+    remaining = (*((wrong,) if wrong else ()), *open_steps(table, state, BEFORE))
+    return min((due.step.node for due in remaining), key=NODES.index, default="task")
 
 
 def next_step(table: Table, state: State, seat: str = "") -> Due | None:
-    """Return what is asked next beside the task; None while the task goes on, and at the end.
+    """Return the next step outside the task; None during the task, and at the end.
 
-    `seat`: whose step it is, where it may be anybody's: two people read at the same time.
+    `seat`: prefer this seat's step, as two people can answer their steps at the same time.
     """
-    if refused(table, state) is not None:
+    if unmet_step(table, state) is not None:
         return None
-    due = unanswered(table, state, BEFORE)
+    due = open_steps(table, state, BEFORE)
     if not due and is_over(table, state):
-        due = unanswered(table, state, AFTER)
+        due = open_steps(table, state, AFTER)
     return next((each for each in due if each.seat == seat), due[0] if due else None)
 
 
 def stage_of(table: Table, state: State, seat: str, *, ended: bool) -> str:
-    """Return what somebody's page shows in place of the task; empty while that is to be shown."""
+    """Return the stage that a person's page shows in place of the task; empty if it shows the task."""
     due = None if ended else next_step(table, state, seat)
     if due is not None:
         return (due.step.page or due.step.kind) if due.seat == seat else "gather"
-    after = {due.step.kind for due in table.way if due.step.node in AFTER}
-    gone = refused(table, state) is not None and not ended
+    after = {due.step.kind for due in table.steps if due.step.node in AFTER}
+    gone = unmet_step(table, state) is not None and not ended
     return "done" if gone or (state["said"] and state["said"][-1][1] in after) else ""
 
 
 def is_over(table: Table, state: State) -> bool:
-    """Return True if the task has come to its end."""
+    """Return True if the task has ended."""
     return table.machine.ending(table.task(state), state["task"]) is not None
 
 
 def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
-    """Return the text and the payload of the turn that a reply makes.
+    """Return the text and the payload of the turn for a reply.
 
     Raises:
-        SeatError: if the consent is neither yes nor no, what is said is too long or none of the choices, or
-            a question of the study's own has no answer.
+        SeatError: if the consent is neither yes nor no, a text is too long or not among the choices, or a
+            question of the study is not answered.
     """
     seat, step = due
     text = step.kind
@@ -291,17 +291,17 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
         text = checked_length(reply.text.strip(), seat)
     if step.choices and text not in step.choices:
         raise SeatError(f"Say {' or '.join(step.choices)}.", seat, code="no_choice")
-    seen = {"person": True, "private": [], **measured(reply.move or {}, seat)} if step.measured else {}
+    details = {"person": True, "private": [], **measured(reply.move or {}, seat)} if step.measured else {}
     if step.questions:
         answers = read_answers(step.questions, (reply.move or {}).get("answers"), seat)
-        # Who somebody is goes when they are erased; no score is made of it.
-        seen |= {PERSONAL: ["answers"], "answers": answers}
+        # Answers are personal data: they go when the person is erased, and no score depends on them.
+        details |= {PERSONAL: ["answers"], "answers": answers}
         missed = missed_checks(step.questions, answers)
         if step.node == "comprehension":
             text = "failed" if missed else PASSED
         elif missed:
-            seen[MISSED] = missed
-    return text, {"kind": step.kind, ASIDE: step.node, **seen}
+            details[MISSED] = missed
+    return text, {"kind": step.kind, ASIDE: step.node, **details}
 
 
 def build_graph() -> StateGraph[State, Table, State, State]:
@@ -309,37 +309,37 @@ def build_graph() -> StateGraph[State, Table, State, State]:
     graph = StateGraph(State, context_schema=Table)
     graph.add_edge(START, "welcome")
     for node in (*BEFORE, *AFTER):
-        graph.add_node(node, _asking(node), destinations=_destinations(node))
+        graph.add_node(node, _make_ask_node(node), destinations=_destinations(node))
     graph.add_node("task", _play_task, destinations=_destinations("task"))
     for way_out in WAYS_OUT:
-        graph.add_node(way_out, _leaving(way_out))
+        graph.add_node(way_out, _make_exit_node(way_out))
     return graph
 
 
-def _asking(node: Node) -> Any:
+def _make_ask_node(node: Node) -> Any:
     async def ask(state: State, runtime: Runtime[Table]) -> Command[Any]:
-        table, wrong = runtime.context, refused(runtime.context, state)
+        table, wrong = runtime.context, unmet_step(runtime.context, state)
         if wrong is not None and wrong.step.node == node:
             return Command(update={"leaver": wrong.seat}, goto=_OUT[node])
-        return Command(goto=END if unanswered(table, state, (node,)) else _next_place(table, node))
+        return Command(goto=END if open_steps(table, state, (node,)) else _next_node(table, node))
 
     return ask
 
 
 async def _play_task(state: State, runtime: Runtime[Table]) -> Command[Any]:
-    # A study's machine plays the task before it comes here; this is for whoever plays the graph by itself.
+    # `StudyMachine` has played the task by now; this serves callers that run the graph by itself.
     update, following = await play_task(runtime.context, state)
     return Command(update=update, goto=following)
 
 
 async def play_task(table: Table, state: State) -> tuple[State, str]:
-    """Play the benchmark's graph until it ends or a person is due; return what is new, and what follows."""
+    """Play the benchmark's graph until it ends or a person is to move; return update and next node."""
     said = list[list[str]]()
 
     async def record(turn: Turn) -> None:
         numbered = replace(turn, number=len(state["said"]) + len(said))
         await table.episode.record(numbered)
-        said.append(line(numbered))
+        said.append(turn_entry(numbered))
 
     try:
         task = await table.machine.advance(replace(table.task(state), record=record), state["task"])
@@ -348,25 +348,25 @@ async def play_task(table: Table, state: State) -> tuple[State, str]:
             raise
         return State(said=said, task=state["task"], leaver=error.cause), "screened_out"
     played = State(said=said, task=task, leaver="")
-    return played, _next_place(table, "task") if is_over(table, played) else END
+    return played, _next_node(table, "task") if is_over(table, played) else END
 
 
-def _leaving(way_out: WayOut) -> Any:
+def _make_exit_node(way_out: WayOut) -> Any:
     async def leave(state: State) -> State:
         raise SeatError(WAYS_OUT[way_out], state["leaver"], code=way_out)
 
     return leave
 
 
-def _next_place(table: Table, place: str) -> str:
-    """Return the next place where something is to be done."""
-    needed = {"task", END, *(due.step.node for due in table.way)}
-    return next(later for later in PLACES[PLACES.index(place) + 1 :] if later in needed)
+def _next_node(table: Table, place: str) -> str:
+    """Return the next node that has something to do."""
+    needed = {"task", END, *(due.step.node for due in table.steps)}
+    return next(later for later in NODES[NODES.index(place) + 1 :] if later in needed)
 
 
 def _destinations(place: str) -> tuple[str, ...]:
-    """Return where a node leads, as the drawing has it: places that are passed over left out."""
-    following = PLACES[PLACES.index(place) + 1]
+    """Return the successors of a node, for drawings: only its neighbour and its way out."""
+    following = NODES[NODES.index(place) + 1]
     return (following, _OUT[place]) if place in _OUT else (following,)
 
 

@@ -1,4 +1,4 @@
-"""The studies that a benchmark's sessions hold: each with its material, its desk, and its pairs."""
+"""The studies that a benchmark's sessions serve: each with its material, its desk, and its pairs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from simulator.runner.sessions import Sessions
 from simulator.studies.admission import StudyCard
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import PEOPLE, Study, run_id
-from simulator.studies.graph import Step, own_steps
-from simulator.studies.known import builtin_studies, enterable
+from simulator.studies.graph import Step, study_steps
+from simulator.studies.known import builtin_studies, find_enterable
 from simulator.studies.machine import Participation, StudyMachine
 from simulator.studies.material import StudyMaterial
 from simulator.studies.pairs import Pairs
@@ -29,13 +29,14 @@ from simulator.studies.people import PREVIEW, preview_of
 from trees import Language
 
 
-class HeldOptions(TypedDict, total=False):
+class SessionOptions(TypedDict, total=False):
     """Options of every benchmark's sessions.
 
     Attributes:
-        studies: those that can be entered; default: the ones that come with the benchmark.
-        env: the environment, in which models' keys are looked up.
-        opponents: models that people may choose as their opposite in free play; default: the usual ones.
+        studies: the studies that can be entered; default: the benchmark's built-in ones.
+        env: the environment variables, for models' keys.
+        opponents: models that people may play with in free play; default: the usual ones.
+        clock: returns the current time.
     """
 
     studies: Sequence[Study] | None
@@ -44,19 +45,19 @@ class HeldOptions(TypedDict, total=False):
     clock: Callable[[], datetime]
 
 
-class HeldStudies(Sessions):
-    """Sessions that know their studies: those they begin with, and whatever is opened on the log.
+class SessionsWithStudies(Sessions):
+    """Sessions with studies: those they start with, and any that are opened on the log.
 
-    Their keyword arguments are `HeldOptions`.
+    Their keyword arguments are `SessionOptions`.
 
     Raises:
         InputError: if a study's settings, conditions or numbers do not fit the benchmark.
     """
 
     around: ClassVar[tuple[Step, ...]] = ()
-    """Steps that people are asked beside the benchmark's task, in free play or in studies."""
+    """The benchmark's steps outside its task, in free play or in studies."""
     material: Callable[..., StudyMaterial[Any]]
-    """Makes what the benchmark gives a study, of the study and a reader of the log."""
+    """Builds the material of a study from the study and a reader of the log."""
 
     def __init__(
         self,
@@ -76,36 +77,36 @@ class HeldStudies(Sessions):
         self._builtin = studies is None
         studies = builtin_studies(machine.name) if studies is None else tuple(studies)
         self._steps: dict[str, Sequence[Step]] = {}
-        # A study's machine passes everything else on to the benchmark's.
-        study_machine: Any = StudyMachine(machine, self.around, self._own_steps)
+        # The study machine passes everything else on to the benchmark's.
+        study_machine: Any = StudyMachine(machine, self.around, self._study_steps)
         super().__init__(study_machine, log, reader, models)
         self._benchmark_machine, self._load_model = machine, models
         self._materials: dict[str, StudyMaterial[Any]] = {}
         self._desks: dict[str, StudyDesk] = {}
         self._pairs: dict[str, Pairs] = {}
-        if self._builtin:  # one that comes with a package and cannot be held stops nobody
-            held = {study.id: attempt(f"study {study.id}", partial(self._hold, study)) for study in studies}
-            studies = tuple(study for study in studies if held[study.id] is not None)
+        if self._builtin:  # a faulty built-in study must not stop the others
+            desks = [attempt(f"study {study.id}", partial(self._add_study, study)) for study in studies]
+            studies = tuple(study for study, desk in zip(studies, desks, strict=True) if desk is not None)
         else:
             for study in studies:
-                self._hold(study)
+                self._add_study(study)
         self._listed = tuple(study.id for study in studies)
         self._previews = {preview.id: preview for preview in map(preview_of, studies)}
 
     def _menu(self, offline: Iterable[str], *, models: bool = True) -> tuple[Opponent, ...]:
-        """Return who may sit opposite a person in free play: built-in players, a person, and models."""
+        """Return the possible other players in free play: built-in ones, a person, and models."""
         return menu(offline, self._env, self._opponents if models else ())
 
     def studies(self) -> tuple[StudyCard, ...]:
-        """Return the studies that the sessions began with, in the order given.
+        """Return the studies that the sessions started with, in the order given.
 
-        Those that are opened on the log afterwards are held, too, and found by their links.
+        Studies that are opened on the log later are served as well, and reached by their links.
         """
         return tuple(self._card(self._desks[id]) for id in self._listed)
 
     def study(self, study_id: str) -> StudyCard | None:
-        """Return the card of a study, or of the preview of one; None if there is none of that id."""
-        desk = self._held_desk(study_id)
+        """Return the card of a study or preview; None if there is no study with that id."""
+        desk = self._find_desk(study_id)
         return None if desk is None else self._card(desk)
 
     def _page_language(self, study: Study, wish: str) -> Language:
@@ -113,11 +114,11 @@ class HeldStudies(Sessions):
         known = self._materials[study.id].languages
         return next((wanted for wanted in (wish, study.language) if wanted in known), known[0])
 
-    def _hold(self, study: Study) -> StudyDesk:
+    def _add_study(self, study: Study) -> StudyDesk:
         material = self.material(study, self._reader)
         material.check()
         self._materials[study.id] = material
-        self._steps[study.sets_run] = own_steps(study)
+        self._steps[study.sets_run] = study_steps(study)
         self._desks[study.id] = StudyDesk(
             self._log, self._reader, study, material.cells, seats=material.seating, clock=self._clock
         )
@@ -136,7 +137,7 @@ class HeldStudies(Sessions):
 
         machine: Any = Participation(self._benchmark_machine, material, lambda id: pairs.is_over(id))
         around = [step for step in self.around if step.paired]
-        set_machine: Any = StudyMachine(machine, around, self._own_steps)
+        set_machine: Any = StudyMachine(machine, around, self._study_steps)
         pairs = Pairs(
             self._reader,
             self._desks[material.study.id],
@@ -152,32 +153,32 @@ class HeldStudies(Sessions):
         if self._reader.ending(episode_id) is None:
             await self._log.write(Ending(episode_id=episode_id, status="aborted", cause=cause, message=why))
 
-    def _held_desk(self, study_id: str) -> StudyDesk | None:
-        """Return the desk of a study; a preview, or what was opened since, is held when it is asked for."""
+    def _find_desk(self, study_id: str) -> StudyDesk | None:
+        """Return the desk of a study; previews and recently opened studies are loaded on first use."""
         if study_id not in self._desks:
-            study = self._previews.get(study_id) or enterable(
+            study = self._previews.get(study_id) or find_enterable(
                 self._reader, self._benchmark_machine.name, study_id
             )
             if study is not None:
-                self._hold(study)
+                self._add_study(study)
         return self._desks.get(study_id)
 
-    def _own_steps(self, run: str) -> Sequence[Step]:
-        """Return the steps that a study has of its own, by the run of its sets."""
+    def _study_steps(self, run: str) -> Sequence[Step]:
+        """Return the steps that a study adds, by the run of its sets."""
         if run not in self._steps:
-            self._held_by_run(run)
+            self._find_desk_of_run(run)
         return self._steps.get(run, ())
 
-    def _held_by_run(self, run: str) -> StudyDesk | None:
-        """Return the desk of the study that a run is of; None if it is no study's."""
+    def _find_desk_of_run(self, run: str) -> StudyDesk | None:
+        """Return the desk of the study that a run belongs to; None if it belongs to no study."""
         prefix = next((prefix for prefix in (run_id(""), PEOPLE) if run.startswith(prefix)), None)
-        return None if prefix is None else self._held_desk(run.removeprefix(prefix))
+        return None if prefix is None else self._find_desk(run.removeprefix(prefix))
 
     def _desk(self, study_id: str) -> StudyDesk:
-        desk = self._held_desk(study_id)
+        desk = self._find_desk(study_id)
         if desk is None:
             raise InputError(
-                f"There is no study {study_id!r}; there are: {', '.join(self._desks) or 'none'}.",
+                f"There is no study {study_id!r}; known are: {', '.join(self._desks) or 'none'}.",
                 code="no_study",
                 study=study_id,
             )
@@ -197,14 +198,14 @@ class HeldStudies(Sessions):
 
     def _study_desk(self, episode: Episode) -> StudyDesk | None:
         """Return the desk of the study that an episode belongs to; None in free play."""
-        return self._held_by_run(episode.run_id)
+        return self._find_desk_of_run(episode.run_id)
 
     def _seat(self, episode: Episode) -> str:
-        """Return the seat of the participant whose set an episode is."""
+        """Return the seat of the participant in an episode."""
         desk = self._study_desk(episode)
         return str(episode.options.get("seat") or (desk.study.seat if desk else ""))
 
     def _pairs_of(self, episode: Episode) -> Pairs | None:
-        """Return what pairs the participant whose set an episode is; None if they are not paired."""
-        self._study_desk(episode)  # of a preview, it is there from when it is first asked for
+        """Return the `Pairs` of an episode's study; None if its participants are not paired."""
+        self._study_desk(episode)  # loads previews on first use
         return self._pairs.get(episode.run_id)

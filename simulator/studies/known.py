@@ -1,8 +1,8 @@
-"""The studies that there are: those that come with benchmarks, were added as files, or were opened on a log.
+"""All known studies: those built into benchmarks, added as files, or opened on a log.
 
-An added study is a file in the Askback folder, named after its id. It can be tried out at once, by whichever
-server runs there; people come in when it is opened, which writes it into the log. `askback check` says what
-is wrong with study files, and with the servers' models that sit opposite people in them.
+An added study is a file in the Askback folder, named after its id. Any server running there can preview it
+immediately; people are admitted once it is opened, which writes it to the log. `askback check` reports faults
+of study files, and models in them that do not answer.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from simulator.studies.quota import quota_of
 from trees.faults import Fault
 
 MOST_BYTES: Final = 200_000
-"""The size of a study file that is added; the longest that comes with Askback has 4,000."""
+"""The maximum size of an added study file; the largest built-in one has 4,000 bytes."""
 _FOLDER: Final = "studies"
 _READS_CODE: Final = ("python:", "script:")
 
 
-def holding() -> tuple[str, ...]:
-    """Return the benchmarks that hold studies."""
+def study_benchmarks() -> tuple[str, ...]:
+    """Return the benchmarks that support studies."""
     return tuple(each.name for each in catalog.installed() if material_type(each) is not None)
 
 
 def all_builtin() -> dict[str, Study]:
-    """Return the studies that come with benchmarks, by id."""
-    return {study.id: study for name in holding() for study in builtin_studies(name)}
+    """Return the built-in studies of all benchmarks, by id."""
+    return {study.id: study for name in study_benchmarks() for study in builtin_studies(name)}
 
 
 def builtin_studies(benchmark: str) -> tuple[Study, ...]:
-    """Return the studies that come with a benchmark, but for those whose files are faulty.
+    """Return the built-in studies of a benchmark, except those with faulty files.
 
-    An id that a benchmark before it has is that one's: a link could not tell the two apart.
+    A study whose id an earlier benchmark uses is left out, since links could not tell the two apart.
     """
     own = _studies_of(benchmark)
     if catalog.is_ours(benchmark):
@@ -68,8 +68,8 @@ def builtin_studies(benchmark: str) -> tuple[Study, ...]:
     for study in own:
         if study.id in taken:
             warn_once(
-                f"a study of {benchmark} is left out: {taken[study.id]} has one called {study.id!r}, too; "
-                "give it an id of its own"
+                f"a study of {benchmark} is left out: {taken[study.id]} also has a study {study.id!r}; "
+                "give it another id"
             )
     return tuple(study for study in own if study.id not in taken)
 
@@ -85,8 +85,8 @@ def _studies_in(benchmark: str, folder: Path) -> tuple[Study, ...]:
     return tuple(study for study in read if study is not None)
 
 
-def added() -> dict[str, Study]:
-    """Return the studies that were added, by id."""
+def added_studies() -> dict[str, Study]:
+    """Return the studies that were added as files, by id."""
     studies = (_read(file, file.stat().st_mtime_ns) for file in find_studies(home() / _FOLDER))
     return {study.id: study for study in studies}
 
@@ -96,21 +96,21 @@ def _read(file: Path, changed: int) -> Study:
     return read_study(file)
 
 
-def opened(reader: LogReader) -> dict[str, Study]:
+def opened_studies(reader: LogReader) -> dict[str, Study]:
     """Return the studies that have been opened on a log, by id, without previews."""
     files = [run.config["study"] for run in reader.runs() if "study_hash" in run.config]
     return {file["id"]: Study.model_validate(file) for file in files if PREVIEW not in file["id"]}
 
 
-def enterable(reader: LogReader, benchmark: str, study_id: str) -> Study | None:
-    """Return a study of a benchmark that people may enter though no server was started with it.
+def find_enterable(reader: LogReader, benchmark: str, study_id: str) -> Study | None:
+    """Return a study of a benchmark that no server was started with but that people may enter.
 
-    That is one that was opened on the log, and the preview of one that was opened or added.
+    That is a study opened on the log, or the preview of a study that was opened or added.
     """
     study = _find_opened(reader, study_id)
     name, dot, _ = study_id.partition(PREVIEW)
     if study is None and dot:
-        sources = (_find_opened(reader, name), added().get(name))
+        sources = (_find_opened(reader, name), added_studies().get(name))
         previews = (preview_of(source) for source in sources if source is not None)
         study = next((preview for preview in previews if preview.id == study_id), None)
     return study if study is not None and study.benchmark == benchmark else None
@@ -125,33 +125,33 @@ def _find_opened(reader: LogReader, study_id: str) -> Study | None:
 
 
 def find_study(name: str, log: Path | None = None) -> Study:
-    """Return a study by its id, if it is one of those that there are, or a study file.
+    """Return the study with an id, or in a study file.
 
     Raises:
-        InputError: if there is neither, or the file is wrong.
+        InputError: if there is neither, or the file is faulty.
     """
     known = all_builtin()
     if name in known:
         return known[name]
     if not Path(name).is_file():
-        known |= added()
+        known |= added_studies()
         if (path := log or default_path()).is_file():
             with LogReader(path) as reader:
-                known |= opened(reader)
+                known |= opened_studies(reader)
         if name in known:
             return known[name]
-        raise InputError(f"{name}: no file, and no study that is known; those are {', '.join(known)}.")
+        raise InputError(f"{name}: neither a file nor a known study; known are {', '.join(known)}.")
     study = read_study(name)
-    if study.benchmark not in holding():
-        raise InputError(f"{name}: {study.benchmark} holds no studies; {', '.join(holding())} do.")
+    if study.benchmark not in study_benchmarks():
+        raise InputError(f"{name}: {study.benchmark} has no studies; {', '.join(study_benchmarks())} do.")
     return study
 
 
 def study_file(name: str) -> Path:
-    """Return the file of a built-in study, or the file itself.
+    """Return the file of a built-in study, or the named file itself.
 
     Raises:
-        InputError: if there is neither, or the file is wrong.
+        InputError: if there is neither, or the file is faulty.
     """
     study = find_study(name)
     folder = catalog.find(study.benchmark).folder
@@ -161,18 +161,18 @@ def study_file(name: str) -> Path:
 
 
 def add_study(content: bytes, reader: LogReader, *, keep: bool = True) -> Study | tuple[Fault, ...]:
-    """Keep a study file that somebody sends, if it is right; one that is kept and not open yet is replaced.
+    """Add an uploaded study file if it has no faults; it replaces an earlier version that is not open yet.
 
-    `keep`: False to say only what is wrong with it.
+    `keep`: False to check the file only.
 
     Returns:
-        The study, or everything that is wrong with the file.
+        The study, or all faults of the file.
 
     Raises:
-        InputError: if the file is too large, or its id is another study's.
+        InputError: if the file is too large, or another study has its id.
     """
     if len(content) > MOST_BYTES:
-        message = f"a study file has at most {MOST_BYTES:,} bytes, and this one has {len(content):,}."
+        message = f"a study file may have at most {MOST_BYTES:,} bytes; this one has {len(content):,}."
         raise InputError(message, code="study_too_large", most=f"{MOST_BYTES:,}", size=f"{len(content):,}")
     folder = home() / _FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -180,31 +180,31 @@ def add_study(content: bytes, reader: LogReader, *, keep: bool = True) -> Study 
         file = Path(draft) / "study.yaml"
         file.write_bytes(content)
         study, faults = scan_study(file)
-        # What it names is looked at before anything that it names is read.
-        problems = () if study is None else _reaching_out(study)
+        # References are checked before anything that the file refers to is read.
+        problems = () if study is None else _references_outside(study)
         faults += tuple(Fault(str(file), "", 0, "study", problem, kind=STUDY) for problem in problems)
         faults = faults or check_studies([file])
         if study is None or faults:
             return faults
         on_log = _find_opened(reader, study.id)
         if PREVIEW in study.id or study.id in all_builtin() or (on_log is not None and on_log != study):
-            message = f"{study.id}: there is another study of this id; give the file an id of its own."
+            message = f"{study.id}: another study has this id; give the file a new id."
             raise InputError(message, code="study_known", study=study.id)
         if keep:
-            # The id is a plain name: what the file was called on another machine is nobody's path here.
+            # Named by the id: the uploaded file's name must not become a path here.
             os.replace(file, folder / f"{study.id}.yaml")
     return study
 
 
-def _reaching_out(study: Study) -> Iterator[str]:
-    """Yield what is wrong with a file from elsewhere that names files, programs or servers."""
+def _references_outside(study: Study) -> Iterator[str]:
+    """Yield faults of an uploaded study that refers to files, programs or servers."""
     values: dict[str, Any] = {**study.settings, **study.pairing.partner}
     for name, value in values.items():
         texts = [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
         if any(text.startswith(_READS_CODE) or "@http" in text or _is_path(text) for text in texts):
             yield (
-                f"settings: {name}: names a file, a program or a server, which only a study that is opened "
-                "by command may; data can be registered with `askback data add`"
+                f"settings: {name}: names a file, a program or a server, which is only allowed in studies "
+                "opened on the command line; data can be registered with `askback data add`"
             )
 
 
@@ -212,21 +212,21 @@ def _is_path(text: str) -> bool:
     return text.startswith(("/", "~", ".", "\\")) or ("/" in text and os.path.exists(text))
 
 
-def studies_of(reader: LogReader) -> Mapping[str, Study]:
-    """Return all studies that there are, by id: as they were opened, if they were."""
-    return {**all_builtin(), **added(), **opened(reader)}
+def all_studies(reader: LogReader) -> Mapping[str, Study]:
+    """Return all known studies by id, in the opened version if there is one."""
+    return {**all_builtin(), **added_studies(), **opened_studies(reader)}
 
 
 KIND: Final = "study files (.yaml or .yml with the key benchmark)"
 
 
 def checker() -> Checker:
-    """Return what `askback check` does with study files."""
+    """Return the checker of study files for `askback check`."""
     return Checker(KIND, find_studies, check_studies)
 
 
 def check_studies(files: Sequence[Path]) -> tuple[Fault, ...]:
-    """Return all faults of study files, and ids that stand in two of them."""
+    """Return all faults of study files, including duplicate ids."""
     faults: list[Fault] = []
     first: dict[str, Path] = {}
     for file in files:
@@ -238,14 +238,14 @@ def check_studies(files: Sequence[Path]) -> tuple[Fault, ...]:
         if (other := first.setdefault(study.id, file)) != file:
             line = lines.get("id", 0)
             faults.append(Fault(str(file), study.id, line, "id", f"{other} has the same id", kind=STUDY))
-        for problem in dict.fromkeys(_refusals(study)):
+        for problem in dict.fromkeys(_study_problems(study)):
             message = problem.removeprefix(f"study {study.id!r}").lstrip(",: ")
             faults.append(Fault(str(file), study.id, _line(message, lines), "study", message, kind=STUDY))
     return tuple(sorted(faults))
 
 
-def _refusals(study: Study) -> Iterator[str]:
-    """Yield what the design and the benchmark have against a study."""
+def _study_problems(study: Study) -> Iterator[str]:
+    """Yield the problems that the design and the benchmark find in a study."""
     try:
         machine = load_machine(study.benchmark)
     except InputError as error:
@@ -254,12 +254,12 @@ def _refusals(study: Study) -> Iterator[str]:
         return
     unknown = [seat for seat in study.people if seat not in machine.seats]
     for seat in unknown:
-        yield f"seat: {study.benchmark} has no seat {seat!r}; there are: {', '.join(machine.seats)}"
+        yield f"seat: {study.benchmark} has no seat {seat!r}; known are: {', '.join(machine.seats)}"
     if study.conditions:
-        yield from _refusals_of(partial(quota_of, study))
-    # The benchmark reads a study of its own seats alone.
+        yield from _problems_of(partial(quota_of, study))
+    # The benchmark can only read a study whose seats it knows.
     if not unknown:
-        yield from _refusals_of(partial(_check_material, study))
+        yield from _problems_of(partial(_check_material, study))
 
 
 def _check_material(study: Study) -> None:
@@ -267,8 +267,8 @@ def _check_material(study: Study) -> None:
         material.check()
 
 
-def _refusals_of(check: Callable[[], object]) -> Iterator[str]:
-    """Yield all that a check finds wrong: of settings each field."""
+def _problems_of(check: Callable[[], object]) -> Iterator[str]:
+    """Yield all problems found by a check: one per field of the settings."""
     try:
         check()
     except InputError as error:
@@ -279,27 +279,26 @@ def _refusals_of(check: Callable[[], object]) -> Iterator[str]:
 
 
 def _line(message: str, lines: Mapping[str, int]) -> int:
-    """Return the line of the field that a message is about; of the first one if it names none."""
+    """Return the line of the field that a message is about; the first line if it names no field."""
     words = re.findall(r"[\w-]+", message)
     first = "seats" if words[0] == "seat" and "seat" not in lines else words[0]
     places = ["conditions"] if "no condition" in message or "of the conditions" in message else [first]
     if first in ("settings", "opposite") or first not in lines:
-        # A setting that is named, or that the benchmark does not know.
+        # A setting, known to the benchmark or not.
         places = [*(f"settings.{word}" for word in words), *places]
     return next((lines[place] for place in places if place in lines), lines[""])
 
 
 def needs_opposite(study: Study) -> Mapping[str, Needs]:
-    """Return the servers' models that sit opposite a study's participants, with what is asked of them."""
+    """Return the remote models that play with a study's participants, with the abilities they need."""
     material = material_of(study)
     return {} if material is None else material.needs
 
 
 def absent_opposite(study: Study, options: ModelOptions) -> Mapping[str, AskbackError]:
-    """Return the models that cannot sit opposite a study's participants, with the reason.
+    """Return the models that cannot play with a study's participants, with the reason.
 
-    Where a study says what they may cost, a model without a known price is none of them: its cost would be
-    counted as nothing.
+    If the study has a budget, a model without a known price is refused, as its cost would count as zero.
     """
     if study.model_budget is not None:
         options = replace(options, budget=Budget(study.model_budget))
@@ -307,7 +306,7 @@ def absent_opposite(study: Study, options: ModelOptions) -> Mapping[str, Askback
 
 
 def why_absent(name: str, error: AskbackError) -> str:
-    """Return why a model cannot sit opposite, for a sentence that has named it."""
+    """Return the reason why a model cannot play, for a sentence that has already named the model."""
     message, named = str(error), bare_name(name)
     if message.startswith(f"{named} "):
         return f"it{message.removeprefix(named)}"
@@ -315,12 +314,12 @@ def why_absent(name: str, error: AskbackError) -> str:
 
 
 def missing_models(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping[str, AskbackError]:
-    """Ask each model for one answer; return those that give none, with the reason."""
+    """Ask each model for one answer; return the models that do not answer, with the reason."""
     return asyncio.run(_missing_models(needs, replace(options, cache_path=None)))
 
 
-def joined(several: Iterable[Mapping[str, Needs]]) -> Mapping[str, Needs]:
-    """Return what all of them need together."""
+def merge_needs(several: Iterable[Mapping[str, Needs]]) -> Mapping[str, Needs]:
+    """Return the combined needs per model."""
     needs_by_model: dict[str, Needs] = {}
     for needs in several:
         for name, need in needs.items():
@@ -337,8 +336,8 @@ async def _missing_models(needs: Mapping[str, Needs], options: ModelOptions) -> 
                 if name.startswith(REMOTE):
                     await run_preflight(models(name), need, fresh=True)
                 elif name.partition("/")[0] not in PROVIDERS:
-                    # What runs in this process is loaded when it is needed: it has neither key nor server.
-                    raise InputError(f"no model is called so; known are {', '.join(PROVIDERS)}, each with /…")
+                    # Models in this process have neither key nor server, and are loaded on first use.
+                    raise InputError(f"not a model; models are named {'/…, '.join(PROVIDERS)}/…")
             except AskbackError as error:
                 missing[name] = error
     finally:

@@ -1,13 +1,13 @@
-"""The places of a study as the log tells them: assignment rows folded into one `Place` each.
+"""The places of a study, read from the log: assignment rows folded into one `Place` each.
 
 ::
 
-    reserved ─→ started ─→ completed          and from any of the live two: returned, screened_out, expired
-       ↑___________│  (begun anew)            expired ─→ completed (late)      anything ─→ excluded, withdrawn
+    reserved ─→ started ─→ completed          from both live states: returned, screened_out, expired
+       ↑___________│  (restarted)             expired ─→ completed (late)      any ─→ excluded, withdrawn
 
-A withdrawal or exclusion that is taken back leads to ``completed`` or ``returned``, by a row that says so.
-Rows that fit no arrow are passed over. So two programs that write at once cannot take a completion back:
-what is over stays over, whichever row comes last.
+Undoing a withdrawal or exclusion leads to ``completed`` or ``returned``, by a row with the reason `RESTORED`.
+Rows that fit no arrow are ignored. So two concurrent writers cannot undo a completion: a place that has ended
+stays so, whichever row comes last.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from simulator.studies.files import Study
 from simulator.studies.quota import Place, State, cell_name, parse_cell
 
 BENCHMARK: Final = "study"
-"""The benchmark of episodes around a task that is elsewhere (`Participation`); their item is the study."""
+"""The benchmark of episodes whose task is another episode (`Participation`); their item is the study."""
 FAILED_CHECK: Final = "failed check"
 """The reason in the row of a completed place whose holder missed an attention check."""
 _OVER: Final[tuple[State, ...]] = (
@@ -52,32 +52,32 @@ _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
 
 _ERASURE: Final = "SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?"
 _NEWEST: Final = f"SELECT ({_ERASURE}), (SELECT coalesce(max(seq), 0) FROM assignments)"
-"""Numbers of the newest receipt of an erasure and of the newest assignment, of whatever study."""
+"""Sequence numbers of the latest erasure receipt and the latest assignment of all studies."""
 
 
-def moment(written: str) -> datetime:
-    """Return a time as the log writes it."""
-    return datetime.fromisoformat(written)
+def parse_time(text: str) -> datetime:
+    """Parse a time of the log."""
+    return datetime.fromisoformat(text)
 
 
-def written(time: datetime) -> str:
-    """Return `time` as the log writes it."""
+def format_time(time: datetime) -> str:
+    """Format a time for the log."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def newest_erasure(connection: sqlite3.Connection) -> int:
-    """Return the number of the newest receipt of an erasure: until there is a newer one, no row changes."""
+    """Return the number of the latest erasure receipt; rows do not change until there is a later one."""
     (number,) = connection.execute(_ERASURE, [RECEIPT]).fetchone()
     return int(number)
 
 
 def place_id(run_id: str, number: int) -> str:
-    """Return the assignment's name; of two who want the same number the log lets one have it."""
+    """Return the assignment's id; if two desks claim the same number, the log accepts one."""
     return f"{run_id}/{number:05d}"
 
 
 def study_item(study: Study) -> Item:
-    """Return a study, whole, as a row of the log: what its assignments point to, and what one cites."""
+    """Return a study as a row of the log, complete and citable; assignments refer to it."""
     return Item(
         hash=study.content_hash,
         benchmark=BENCHMARK,
@@ -90,7 +90,7 @@ def study_item(study: Study) -> Item:
 def assignment_row(
     place: Place, *, run_id: str, item_hash: str, now: datetime, reason: str = ""
 ) -> Assignment:
-    """Return the row that says how `place` stands now."""
+    """Return the row for the current state of `place`."""
     return Assignment(
         id=place.id,
         participant_id=place.participant,
@@ -101,59 +101,59 @@ def assignment_row(
             "cell": cell_name(place.cell or ()),
             "seed": place.seed,
             "attempt": place.attempt,
-            "since": written(place.since),
-            "started_at": place.started_at and written(place.started_at),
+            "since": format_time(place.since),
+            "started_at": place.started_at and format_time(place.started_at),
             "continues": place.continues,
             "reason": reason,
         },
-        created_at=written(now),
+        created_at=format_time(now),
     )
 
 
 class Ledger:
-    """The places of a study, read from the log; what was read once is kept, and read on from there."""
+    """The places of a study, read incrementally from the log."""
 
     def __init__(self, reader: LogReader, run_id: str) -> None:
         self._reader = reader
         self._run_id = run_id
         self._lock = threading.Lock()
         self._places: dict[str, Place] = {}
-        self._standing: tuple[Place, ...] = ()
+        self._current: tuple[Place, ...] = ()
         self._by_participant: dict[str, list[Place]] = {}
         self._seq = 0
         self._erasure = 0
 
     def read(self) -> tuple[Place, ...]:
-        """Return every place in the order given, moved when it last changed its state.
+        """Return every place in the order assigned, with `moved_at` as of its last change of state.
 
-        Of a place whose time had run out and the one that goes on from it only one is there: the new one,
-        or the old one if the person came to an end in it at the same moment (in a second tab).
+        Of an expired place and the one that continues it only one is included: the new one, or the old one
+        if the person finished it concurrently (in a second tab).
         """
         with self._lock:
             self._read_on()
-            return self._standing
+            return self._current
 
-    def read_of(self, participant: str) -> tuple[Place, ...]:
-        """Return like `read`, of one participant."""
+    def read_participant(self, participant: str) -> tuple[Place, ...]:
+        """Return the places of one participant, as `read` does."""
         with self._lock:
             self._read_on()
             return tuple(self._by_participant.get(participant, ()))
 
     def read_numbered(self) -> tuple[tuple[Place, ...], int]:
-        """Return like `read`, and the number that the next place gets if no other is given before."""
+        """Return all places, as `read` does, and the number of the next place to assign."""
         with self._lock:
             self._read_on()
             last = max((place.number for place in self._places.values()), default=0)
-            return self._standing, last + 1
+            return self._current, last + 1
 
     def place(self, id: str) -> Place:
-        """Return one place, also one that another goes on from."""
+        """Return one place, even if another place continues it."""
         with self._lock:
             self._read_on()
             return self._places[id]
 
-    def moved(self, place: Place) -> Place:
-        """Return a live `place`, moved when its holder's newest turn or event (a reload) was written."""
+    def with_last_move(self, place: Place) -> Place:
+        """Return `place`, with `moved_at` updated by its holder's latest turn or event if it is live."""
         if not place.live:
             return place
         with self._reader.connection() as connection:
@@ -164,17 +164,17 @@ class Ledger:
                 "UNION ALL SELECT created_at FROM events WHERE participant_id = ?1 AND run_id = ?2)",
                 [place.participant, self._run_id],
             ).fetchone()
-        return replace(place, moved_at=max(place.moved_at, moment(newest))) if newest else place
+        return replace(place, moved_at=max(place.moved_at, parse_time(newest))) if newest else place
 
     def _read_on(self) -> None:
         with self._reader.connection() as connection:
-            # Erasing is all that ever changes a row; it leaves an event, so this must be looked at first.
+            # Only erasing ever changes a row, and it leaves an event, so events must be checked first.
             erasure, newest = connection.execute(_NEWEST, [RECEIPT]).fetchone()
             if (erasure, newest) == (self._erasure, self._seq):
                 return
             if erased := erasure != self._erasure:
                 self._places, self._seq, self._erasure = {}, 0, erasure
-            # The plus keeps SQLite from going through all rows of the run for the few that are new.
+            # The plus keeps SQLite from scanning all rows of the run for the few new ones.
             run_id = "+run_id" if self._seq else "run_id"
             rows = connection.execute(
                 f"SELECT {select(Assignment)}, seq FROM assignments "
@@ -184,20 +184,20 @@ class Ledger:
         for *values, seq in rows:
             row = decode(Assignment, tuple(values))
             before = self._places.get(row.id)
-            self._places[row.id] = _new_place(row) if before is None else after(before, row)
+            self._places[row.id] = _new_place(row) if before is None else apply_row(before, row)
             self._seq = seq
         self._seq = max(self._seq, newest)
         if rows or erased:
-            self._standing, self._by_participant = _merge_continued(self._places), {}
-            for place in self._standing:
+            self._current, self._by_participant = _merge_continued(self._places), {}
+            for place in self._current:
                 self._by_participant.setdefault(place.participant, []).append(place)
 
 
-def after(place: Place, row: Assignment) -> Place:
-    """Return how `place` stands after a further row of its assignment."""
+def apply_row(place: Place, row: Assignment) -> Place:
+    """Return `place` after a further row of its assignment."""
     if row.details.get("erased"):
         return replace(place, state="withdrawn", cell=None, seed=None, erased=True)
-    time = moment(row.created_at)
+    time = parse_time(row.created_at)
     if place.state in ("excluded", "withdrawn") and row.details.get("reason") == RESTORED:
         known: tuple[State, ...] = ("completed", "excluded")
         restored: State = next((state for state in known if state == row.state), "returned")
@@ -217,16 +217,16 @@ def after(place: Place, row: Assignment) -> Place:
 
 
 def _merge_continued(places: Mapping[str, Place]) -> tuple[Place, ...]:
-    left = dict(places)
-    stands_for: dict[str, str] = {}
+    merged = dict(places)
+    replaced_by: dict[str, str] = {}
     for place in places.values():
         earlier = place.continues or ""
-        old = left.get(stands_for.get(earlier, earlier))
+        old = merged.get(replaced_by.get(earlier, earlier))
         if old is not None:
-            gone, stays = (old, place) if old.state == "expired" else (place, old)
-            del left[gone.id]
-            stands_for[gone.id] = stays.id
-    return tuple(left.values())
+            dropped, kept = (old, place) if old.state == "expired" else (place, old)
+            del merged[dropped.id]
+            replaced_by[dropped.id] = kept.id
+    return tuple(merged.values())
 
 
 def _number(id: str) -> int:
@@ -234,7 +234,7 @@ def _number(id: str) -> int:
 
 
 def _new_place(row: Assignment) -> Place:
-    details, created = row.details, moment(row.created_at)
+    details, created = row.details, parse_time(row.created_at)
     erased = bool(details.get("erased"))
     started = details.get("started_at")
     return Place(
@@ -245,9 +245,9 @@ def _new_place(row: Assignment) -> Place:
         cell=None if erased else parse_cell(details["cell"]),
         seed=details.get("seed"),
         attempt=details.get("attempt", 0),
-        since=moment(details["since"]) if "since" in details else created,
+        since=parse_time(details["since"]) if "since" in details else created,
         moved_at=created,
-        started_at=moment(started) if started else None,
+        started_at=parse_time(started) if started else None,
         continues=details.get("continues"),
         erased=erased,
     )

@@ -1,8 +1,8 @@
-"""A benchmark as people meet it: around its task, an episode goes through the machine of studies.
+"""A benchmark's machine wrapped for people: the study's graph around the benchmark's task.
 
-In a study with two seats, consent, instructions and questions are asked in an episode of the person's own.
-Its task is another episode, which belongs to two people or to one and a model (`simulator.studies.pairing`):
-so that one is the same row as any run's, and what one of two people does before or after it holds up nobody.
+In a study with two seats, consent, instructions and questions are asked in a separate episode per person.
+Their task is another episode, of two people or of one and a model (`simulator.studies.pairing`): so it has
+the same rows as in any run, and what one person does before or after it does not hold up the other.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from simulator.studies.material import StudyMaterial
 
 
 class StudyMachine:
-    """An `EpisodeMachine` with the benchmark's items, seats and scores, whose episodes are participations.
+    """An `EpisodeMachine` with the benchmark's items, seats and scores, which plays the study's graph.
 
-    `own`: steps of a study's own, by its run.
+    `own`: returns the steps that a study adds, by its run.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class StudyMachine:
         self._own = own
 
     def __getattr__(self, name: str) -> Any:
-        """Return what a study changes nothing about."""
+        """Return attributes of the benchmark's machine that a study does not change."""
         return getattr(self._machine, name)
 
     def rebuild(self, turns: Sequence[Turn]) -> State:
@@ -50,20 +50,20 @@ class StudyMachine:
         played = [turn for turn in turns if not is_aside(turn)]
         task = self._machine.rebuild(played)
         if turns and is_aside(turns[-1]):
-            # Whoever is due next, in the task or after it, has been so since the last step.
+            # The next seat, in the task or after it, has been waiting since the last step.
             task = {**task, "since": due_since(turns)}
-        return State(said=[graph.line(turn) for turn in turns], task=task, leaver="")
+        return State(said=[graph.turn_entry(turn) for turn in turns], task=task, leaver="")
 
     async def advance(self, live: ActiveEpisode, state: State) -> State:
-        """Play until the participation ends or a person is due.
+        """Play until the participation ends or a person is to move.
 
         Raises:
-            SeatError: if somebody leaves before the end, or a seat breaks the rules of the benchmark.
+            SeatError: if a person leaves early, or a seat breaks the rules of the benchmark.
         """
         table = self._table(live)
         first = graph.current_node(table, state)
         if first == "task":
-            # Most turns stay within the task: the machine around it would take a step to find that out.
+            # Most turns stay within the task; this saves them a step of the graph.
             update, first = await graph.play_task(table, state)
             state = {**update, "said": [*state["said"], *update["said"]]}
             if first == END:
@@ -71,23 +71,23 @@ class StudyMachine:
         return await _compiled().play(state, table, first=first)
 
     async def withdraw(self, live: ActiveEpisode, seat: str) -> None:
-        """Leave, whoever sits where and whatever has been played.
+        """Withdraw a person, at any point of the episode.
 
         Raises:
-            SeatError: always; it says how the episode is aborted.
+            SeatError: always; it describes the abort.
         """
         await self.advance(live, State(said=[], task=None, leaver=seat))
 
     def due(self, live: ActiveEpisode, state: State) -> str | None:
         """Return the seat that is to move; None at the end."""
         table = self._table(live)
-        if graph.refused(table, state) is not None:
+        if graph.unmet_step(table, state) is not None:
             return None
         step = graph.next_step(table, state)
         return step.seat if step else self._machine.due(table.task(state), state["task"])
 
     def may_begin(self, live: ActiveEpisode, state: State, seat: str) -> bool:
-        """Return True if the person in `seat` has said nothing yet and is asked something."""
+        """Return True if the person in `seat` has not said anything yet and has a step to answer."""
         step = graph.next_step(self._table(live), state, seat)
         return step is not None and step.seat == seat and all(who != seat for who, *_ in state["said"])
 
@@ -99,11 +99,11 @@ class StudyMachine:
         """
         table, number = self._table(live), len(state["said"])
         step = graph.next_step(table, state, seat)
-        if graph.refused(table, state) is not None or (step is not None and step.seat != seat):
+        if graph.unmet_step(table, state) is not None or (step is not None and step.seat != seat):
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
         if step is None:
             turn = self._machine.accept(table.task(state), state["task"], seat, reply)
-            # Where two play, each turn says whose it is: the episode is neither's.
+            # With two people, each turn names its participant, as the episode belongs to neither.
             people = live.episode.options.get("people", {})
             whose = {"participant_id": people[seat]} if seat in people else {}
             return replace(turn, number=number, payload={**turn.payload, **whose})
@@ -112,15 +112,15 @@ class StudyMachine:
         return make_turn(live.episode.id, number, seat, reply, text=text, payload=payload, since=since)
 
     def ending(self, live: ActiveEpisode, state: State) -> Ending | None:
-        """Return how the participation ended, as a row of the log."""
+        """Return the ending row of the participation; None if it has not ended."""
         table = self._table(live)
-        going_on = graph.refused(table, state) or graph.next_step(table, state)
+        going_on = graph.unmet_step(table, state) or graph.next_step(table, state)
         return None if going_on else self._machine.ending(table.task(state), state["task"])
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> Any:
-        """Return what a person in `seat` may see now: of the task nothing while the study asks for a step."""
+        """Return what a person in `seat` may see now; the task is hidden while a step is open."""
         table = self._table(live)
         stage = graph.stage_of(table, state, seat, ended=ending is not None)
         shown = self._machine.view(
@@ -130,9 +130,9 @@ class StudyMachine:
         return replace(shown, number=len(state["said"]), study=study)
 
     def _table(self, live: ActiveEpisode) -> Table:
-        # Around a task that stands by itself, each of its people is asked in an episode of their own.
-        alone = "task" in live.episode.options and "people" in live.episode.options
-        around = () if alone else graph.merge_steps(self._own(live.episode.run_id), self._around)
+        # For a task with an episode of its own, each person's steps are asked in a separate episode.
+        task_only = "task" in live.episode.options and "people" in live.episode.options
+        around = () if task_only else graph.merge_steps(self._own(live.episode.run_id), self._around)
         return Table(machine=self._machine, episode=live, around=around)
 
 
@@ -142,13 +142,13 @@ def _compiled() -> CompiledGraph[State, Table]:
 
 
 WAITING_ROOM: Final = "waiting"
-"""The stage at which somebody has come to the task."""
+"""The stage of a person who has reached the task."""
 
 
 class Participation:
-    """The benchmark's machine, as a participant's own episode has it: of the task it shows and plays nothing.
+    """The benchmark's machine for a participant's own episode, which neither shows nor plays the task.
 
-    `is_over`: returns True if the task of an episode, by its id, has been played to its end.
+    `is_over`: returns True if the task of an episode, given its id, has been played to its end.
     """
 
     name = BENCHMARK
@@ -165,7 +165,7 @@ class Participation:
         self._is_over = is_over
 
     def __getattr__(self, name: str) -> Any:
-        """Return what is the benchmark's."""
+        """Return an attribute of the benchmark's machine."""
         return getattr(self._machine, name)
 
     def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ class Participation:
         return (options["seat"],)
 
     def setup(self, kinds: Mapping[str, str]) -> Any:
-        """Return the study's."""
+        """Return the study's setup."""
         return self._study.setup
 
     def item_row(self, item: Any) -> Item:
@@ -186,21 +186,21 @@ class Participation:
         return self._material.item(self._material.cells[0], study.seed, study.language)
 
     async def advance(self, live: ActiveEpisode, state: Any) -> Any:
-        """Return the state as it is."""
+        """Return the state unchanged."""
         return state
 
     def due(self, live: ActiveEpisode, state: Any) -> None:
-        """Return None: in the task, nobody moves here."""
+        """Return None: the task is not played in this episode."""
 
     def ending(self, live: ActiveEpisode, state: Any) -> Ending | None:
-        """Return that the task is over, once it is."""
+        """Return the ending once the task is over; None before."""
         over = self._is_over(live.episode.id)
         return Ending(episode_id=live.episode.id, status="completed") if over else None
 
     def view(
         self, live: ActiveEpisode, state: Any, seat: str, ending: Ending | None, warning: str | None
     ) -> Any:
-        """Return the benchmark's page, which shows nothing of the task at any stage of the study."""
+        """Return the benchmark's page without the task."""
         stage = live.stage or ("done" if ending else WAITING_ROOM)
         seats = dict.fromkeys(self._study.people, live.seats[seat])
         return self._machine.view(replace(live, stage=stage, seats=seats), state, seat, None, warning)
@@ -212,5 +212,5 @@ class Participation:
         judgments: Sequence[Judgment],
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
-        """Return nothing: the task has the scores."""
+        """Return no scores: the task's episode has them."""
         return ()

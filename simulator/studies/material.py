@@ -1,8 +1,8 @@
-"""What a benchmark gives a study: its cells, and in each place an item, seats and options of the episode.
+"""The material of a study, from its benchmark: cells, and for each place an item, seats and episode options.
 
-A benchmark declares a subclass of `StudyMaterial` (`Benchmark.studies`), of `ItemStudy` where each item is a
-cell, or of `OppositeStudy` where the participant also has one of two seats; for a benchmark that is a set of
-pure functions, `DeclaredStudy` follows from the declaration.
+A benchmark declares a subclass of `StudyMaterial` (`Benchmark.studies`): of `ItemStudy` if each item is a
+cell, or of `OppositeStudy` if the participant also takes one of two seats. For a benchmark without its own
+machine, `DeclaredStudy` follows from the declaration.
 """
 
 from __future__ import annotations
@@ -34,22 +34,20 @@ SettingsT = TypeVar("SettingsT", bound=StudySettings)
 DATA: Final = "data"
 """The setting of a declared benchmark that names the items, as ``--data`` does."""
 EVERY_STUDY: Final = frozenset({"study", "language", "set", "place", "begun", "break"})
-"""Options that every study's episodes have; no rule may be called so."""
+"""Options of the episodes of every study, which no rule may be named after."""
 
 
 class StudyMaterial(ABC, Generic[SettingsT]):
-    """A study, as its benchmark reads it.
+    """A study, as read by its benchmark.
 
     Attributes:
-        benchmark: whose study it is; `seats` that a participant can sit in, `reads` what settings there are.
-        reader: of the log that holds the runs which settings name; None where the cells alone are asked for.
-
-    Args:
-        study: one of the benchmark's.
-        reader: as above.
+        benchmark: the benchmark's name.
+        seats: the seats that a participant can take.
+        reads: the model of the settings.
+        reader: a reader of the log with the runs that settings name; None if only the cells are needed.
 
     Raises:
-        InputError: if the study is another benchmark's.
+        InputError: if the study belongs to another benchmark.
     """
 
     benchmark: str
@@ -70,23 +68,23 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         """The settings of the study.
 
         Raises:
-            InputError: as for `read_settings`.
+            InputError: see `read_settings`.
         """
         settings: SettingsT = self.read_settings()
         return settings
 
     def read_settings(self) -> Any:
-        """Read the settings of the study; one without a value is as if it were left out.
+        """Read the settings of the study; a setting without a value counts as left out.
 
         Raises:
-            InputError: names the study, the field and what it can be.
+            InputError: names the study, the field and the allowed values.
         """
         values = {name: value for name, value in self.study.settings.items() if value is not None}
         values = {"languages": [self.study.language], **values}
         return self.reads.parse(values, f"study {self.study.id!r}, settings: ")
 
     def check(self) -> None:
-        """Refuse a study that cannot be held.
+        """Refuse a study that cannot be run.
 
         Raises:
             InputError: if a setting is wrong, or cells and numbers of participants do not fit.
@@ -95,12 +93,12 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         quota_of(self.study, self.cells)
 
     def check_seats(self, machine: AnyMachine, rules: Mapping[str, Any]) -> None:
-        """Refuse a study in which somebody is named who cannot sit where they are to.
+        """Refuse a study that names a player who cannot take their seat.
 
         Raises:
-            InputError: says who can sit there.
+            InputError: names the possible players.
         """
-        from simulator.runner.build import require_seats  # a list of studies needs no models
+        from simulator.runner.build import require_seats  # imported late: listing studies needs no models
 
         for seats in (self.seating, {**self.seating, **self.study.pairing.partner}):
             try:
@@ -110,12 +108,12 @@ class StudyMaterial(ABC, Generic[SettingsT]):
 
     @property
     def languages(self) -> tuple[Language, ...]:
-        """Languages of the pages; who wants another one gets the study's own if it is among them."""
+        """The languages of the pages; for any other language, the study's own is used if available."""
         return self.settings.languages
 
     @property
     def shows_result(self) -> bool:
-        """Return True if participants see in the end how they did."""
+        """True if participants see their result at the end."""
         return self.settings.show_result
 
     @property
@@ -124,57 +122,57 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         """The cells of the design.
 
         Raises:
-            InputError: if the benchmark cannot hold it.
+            InputError: if the benchmark cannot run it.
         """
 
     @abstractmethod
     def item(self, cell: Cell, seed: int, language: Language) -> Any:
-        """Return what somebody plays: the item of a place, the same whenever it is asked for."""
+        """Return the item of a place; equal arguments give equal items."""
 
     @property
     @abstractmethod
     def task(self) -> str:
-        """Return what participants do, as a key that the pages turn into words."""
+        """The task of participants, as a key to the texts of pages."""
 
     @property
     def seating(self) -> Mapping[str, str]:
-        """Return who sits where: the participant, and opposite whoever the settings name."""
+        """The player of each seat: people, and those named by the settings."""
         return dict.fromkeys(self.study.people, "person")
 
     @property
     def needs(self) -> Mapping[str, Needs]:
-        """Return what is asked of the servers' models that sit opposite, by their names."""
+        """The abilities needed of remote models, by their names."""
         opposite = (*self.seating.values(), *self.study.pairing.partner.values())
         return {name: Needs() for name in opposite if name.startswith(REMOTE)}
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """Return further options of a place's episode."""
+        """Return additional options of a place's episode."""
         return {}
 
 
 class ItemStudy(StudyMaterial[SettingsT]):
-    """A study in which each item is a condition of its own, so nobody sees it twice; a cell is its id."""
+    """A study in which each item is a condition, so nobody sees it twice; its cell is the item's id."""
 
     @abstractmethod
     def all_items(self) -> Sequence[Any]:
         """Return all items that the settings allow."""
 
     def name(self, item: Any) -> str:
-        """Return the name of an item, unlike that of every other."""
+        """Return the unique name of an item."""
         return str(item.id)
 
     def taken(self, items: Mapping[Cell, Any]) -> Mapping[Cell, Any]:
-        """Return the items that are played, of those that conditions and settings allow."""
+        """Return the items to play, among those that conditions and settings allow."""
         return items
 
     @cached_property
     def items(self) -> Mapping[Cell, Any]:
-        """The items by cell: those that the study's conditions name, else all that its settings say.
+        """The items by cell: those named by the study's conditions, else all that its settings allow.
 
         Raises:
-            InputError: if the data cannot be had, or a condition is no item.
+            InputError: if the data cannot be loaded, or a condition is not an item.
         """
-        _ = self.settings  # what is wrong with these names the study itself
+        _ = self.settings  # its errors name the study already
         try:
             items = {item_cell(self.name(item)): item for item in self.all_items()}
             return self.taken(wanted_cells(self.study, items))
@@ -187,19 +185,19 @@ class ItemStudy(StudyMaterial[SettingsT]):
         return tuple(self.items)
 
     def item(self, cell: Cell, seed: int, language: Language) -> Any:
-        """Return the item of a place; everybody sees it in the same form."""
+        """Return the item of a place; it is the same for everybody."""
         return self.items[cell]
 
 
 def item_cell(name: str) -> Cell:
-    """Return the cell of an item: its name, without what divides a condition's parts."""
+    """Return the cell of an item: its name, without slashes, which nest conditions."""
     return ("_".join(name.replace("/", " ").split()),)
 
 
 class DeclaredStudy(ItemStudy[StudySettings]):
-    """A study of a benchmark that is a declaration.
+    """A study of a benchmark without its own machine.
 
-    Its settings are the rules, who sits in each other seat, the name of the data, and every study's. ::
+    Its settings are the rules, the player of each other seat, the data, and those of every study::
 
         settings: {questions: 15, answerer: openai/gpt-4o, show_result: true}
     """
@@ -214,27 +212,29 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         """Read the settings.
 
         Raises:
-            InputError: if there is no such setting, or a rule is out of its range.
+            InputError: if a setting is unknown, or a rule is out of its range.
         """
         assert self._declared.rules is not None
         where, names = f"study {self.study.id!r}: settings: ", tuple(self._declared.rules.model_fields)
         if clash := [name for name in names if name in EVERY_STUDY]:
-            raise InputError(f"{self.benchmark}: the rule {clash[0]} is an option of every study's episodes.")
+            raise InputError(
+                f"{self.benchmark}: the rule {clash[0]} has the name of an option of every study; rename it."
+            )
         shared, others = tuple(StudySettings.model_fields), self._other_seats
         known = (DATA, *(seat.name for seat in others), *names, *shared)
         settings = self.study.settings
         if unknown := [name for name in settings if name not in known]:
-            raise InputError(f"{where}there is no {unknown[0]}; there are: {', '.join(known)}.")
+            raise InputError(f"{where}unknown setting {unknown[0]}; known are: {', '.join(known)}.")
         rules = read_fields(self._declared.rules, settings, where)
         self.rules: dict[str, Any] = rules.model_dump(mode="json")
         own = {name: value for name, value in settings.items() if name in shared}
         return StudySettings.parse({"languages": [self.study.language], **own}, where)
 
     def check(self) -> None:
-        """See `StudyMaterial.check`; nor can a study be held in which a seat is empty.
+        """Refuse a study that cannot be run; see `StudyMaterial.check`.
 
         Raises:
-            InputError: also if the setup is not that of the seats, or somebody cannot sit in one.
+            InputError: also if the setup does not match the seats, or a player cannot take their seat.
         """
         from simulator.runner.build import machine_of
 
@@ -244,14 +244,10 @@ class DeclaredStudy(ItemStudy[StudySettings]):
             seat.name: "person" if seat.name in self.study.people else "" for seat in self._declared.seats
         }
         if self.study.setup != (setup := machine.setup(kinds)):
-            raise InputError(
-                f"{where}setup must be {setup} where people sit as {', '.join(self.study.people)}"
-            )
+            raise InputError(f"{where}setup must be {setup} if people sit as {', '.join(self.study.people)}")
         for seat in self._other_seats:
             if self.seating[seat.name] == "person":
-                raise InputError(
-                    f"{where}settings: {seat.name} is a person; seats names people who are paired"
-                )
+                raise InputError(f"{where}settings: {seat.name} is a person; use seats to pair people")
         self.check_seats(machine, self.rules)
 
     @property
@@ -260,7 +256,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
 
     @property
     def seating(self) -> Mapping[str, str]:
-        """Return people's seats, and who sits in the others: by default the first built-in player."""
+        """The player of each seat: people, and in other seats by default the first built-in player."""
         others = {
             seat.name: str(self.study.settings.get(seat.name, seat.usual)) for seat in self._other_seats
         }
@@ -282,32 +278,32 @@ class DeclaredStudy(ItemStudy[StudySettings]):
 
     @property
     def task(self) -> str:
-        """The participant's seat; empty where two are paired, and it is not known yet."""
+        """The participant's seat; empty if people are paired, since it is not known yet."""
         return self.study.seat
 
 
 def material_type(benchmark: Benchmark[Any, Any]) -> Callable[..., StudyMaterial[Any]] | None:
-    """Return what makes the material of a benchmark's studies; None if it holds no studies."""
+    """Return the factory of the material of a benchmark's studies; None if it does not support studies."""
     if benchmark.studies is not None:
         return benchmark.studies()
     return partial(DeclaredStudy, benchmark) if benchmark.machine is None else None
 
 
 def material_of(study: Study, reader: LogReader | None = None) -> StudyMaterial[Any] | None:
-    """Return the material of a study; None if its benchmark holds no studies.
+    """Return the material of a study; None if its benchmark does not support studies.
 
     Raises:
-        InputError: as for `StudyMaterial`.
+        InputError: see `StudyMaterial`.
     """
-    made = material_type(catalog.find(study.benchmark))
-    return None if made is None else made(study, reader)
+    make = material_type(catalog.find(study.benchmark))
+    return None if make is None else make(study, reader)
 
 
 class OppositeSettings(StudySettings):
-    """Settings of such a study.
+    """Settings of an `OppositeStudy`.
 
     Attributes:
-        opposite: who sits in the other seat; by default whom the benchmark names (`OppositeStudy.usual`).
+        opposite: the player of the other seat; by default the benchmark's (`OppositeStudy.usual`).
     """
 
     opposite: str = ""
@@ -315,14 +311,14 @@ class OppositeSettings(StudySettings):
 
 OppositeT = TypeVar("OppositeT", bound=OppositeSettings)
 PAIR: Final = "pair"
-"""The task of participants who are paired, in place of a seat."""
+"""The `task` of participants who are paired."""
 
 
 class OppositeStudy(ItemStudy[OppositeT]):
-    """A study in which each item is a cell, and one of the benchmark's two seats is the participant's.
+    """A study in which each item is a cell, and the participant takes one of the benchmark's two seats.
 
     Attributes:
-        usual: who sits in a seat unless the settings say.
+        usual: the default player of each seat.
     """
 
     usual: ClassVar[Mapping[str, str]]
@@ -330,44 +326,44 @@ class OppositeStudy(ItemStudy[OppositeT]):
     @property
     @abstractmethod
     def rules(self) -> Mapping[str, Any]:
-        """Return the rules of every episode, as its options have them."""
+        """The rules of every episode, as episode options."""
 
     def read_settings(self) -> Any:
         """Read the settings.
 
         Raises:
-            InputError: also if the setup is not the seat's, or a person is to sit opposite.
+            InputError: also if the setup does not match the seat, or `opposite` is a person.
         """
         settings = super().read_settings()
         setup = "H2L" if self.study.seat == self.seats[0] else "L2H"
         problem = ""
         if self.study.seats is None and self.study.setup != setup:
-            problem = f"setup must be {setup} where the participant sits in the {self.study.seat}'s seat"
+            problem = f"setup must be {setup} if the participant is the {self.study.seat}"
         elif settings.opposite == PERSON:
-            problem = "opposite is a person; people are paired with seats in place of seat"
+            problem = "opposite is a person; to pair people, use seats in place of seat"
         elif settings.opposite and self.study.seats is not None:
-            problem = "opposite: nobody else takes part where people are paired"
+            problem = "opposite: not allowed if people are paired"
         if problem:
             raise InputError(f"study {self.study.id!r}: {problem}")
         return settings
 
     def check(self) -> None:
-        """See `ItemStudy.check`; nor can a study be held in which nobody sits opposite.
+        """Refuse a study that cannot be run; see `StudyMaterial.check` and `check_seats`.
 
         Raises:
-            InputError: says who can sit there.
+            InputError: also if a player cannot take their seat.
         """
         super().check()
         self.check_seats(load_machine(self.benchmark), self.rules)
 
     @property
     def task(self) -> str:
-        """The participant's seat; ``pair`` where two people take part."""
+        """The participant's seat; ``pair`` if people are paired."""
         return self.study.seat or PAIR
 
     @property
     def seating(self) -> Mapping[str, str]:
-        """Return who sits where."""
+        """The player of each seat."""
         return {
             seat: PERSON if seat in self.study.people else self.settings.opposite or self.usual[seat]
             for seat in self.seats

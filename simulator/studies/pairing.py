@@ -1,19 +1,17 @@
-"""Pairing of the people of a study with two seats: pure functions over what the log holds.
+"""Pairing of people in studies with two seats: pure functions over the log.
 
-A participant's set has an episode of its own for what only they are asked (consent, instructions, questions
-before and after; `simulator.studies.machine`). Whoever has come to the task waits, until an episode of
-the task is made for two of them, or for them and a model. `next_step` says what is to be done, one thing at
-a time, and whoever looks does it (`simulator.studies.pairs`); nothing of it is kept in memory, so a server
-that starts again goes on where the last one was.
+A participant's set has its own episode for consent, instructions and questions before and after the task
+(`simulator.studies.machine`). A person who reaches the task waits until an episode of the task is created for
+two people, or for one and a model. `next_step` returns the next decision, and the caller carries it out
+(`simulator.studies.pairs`). All state is in the log, so a restarted server continues where the last one was.
 
-What always holds, whatever arrivals, silences, returns and stampedes there are (tests/simulator/studies draws
-them at random):
+Invariants, under any arrivals, silences, returns and stampedes (tests/simulator/studies draws random ones):
 
 - a set has one task at a time, and nobody plays with themselves;
-- a pair that was made stays, until its task is done or one of the two has left;
-- whoever waits, or whose partner has left, comes to an end of it within the study's time;
-- per item, tasks that are done, and live ones that are not stale, are at most the wanted number; and of those
-  who are let in, each finds a task that is not yet given, if somebody comes for the other seat.
+- a pair stays together until its task is done or one of the two has left;
+- everybody who waits, or whose partner has left, gets a partner or leaves within the study's time limits;
+- per item, completed tasks plus live tasks that are not stale are at most the wanted number; and everybody
+  who is admitted finds a task that is still open, provided that somebody comes for the other seat.
 """
 
 from __future__ import annotations
@@ -31,34 +29,34 @@ from typing import Any, Final, Literal, NamedTuple
 
 from logs import LogReader
 from simulator.studies.files import Assignment, Study
-from simulator.studies.ledger import moment, newest_erasure
+from simulator.studies.ledger import newest_erasure, parse_time
 from simulator.studies.parts import Pairing
 from simulator.studies.quota import Cell, Place, Quota, State, choose, counted
 
 PRESENT: Final = "study.present"
-"""Kind of the event that says that somebody's browser is there; ``set`` in its details says in which set."""
+"""The kind of event that records a participant's browser as present; ``set`` in its details names the set."""
 WAITING: Final = "study.waiting"
-"""Kind of the event of somebody who begins to wait; ``after``: the number of the task they had before."""
+"""The kind of event that records the start of waiting; ``after`` is the number of the person's last task."""
 
 LEFT: Final = "The participant left."
 AWAY: Final = "The participant was not there any more."
 NO_PARTNER: Final = "no partner came"
 PARTNER_LEFT: Final = "the partner left"
 REASONS: Final = (LEFT, AWAY, NO_PARTNER, PARTNER_LEFT)
-"""Why a set ends before its task is played."""
+"""Reasons why a set ends before its task is played."""
 MODEL_FAILED: Final = "the model opposite failed"
 PAID: Final = (NO_PARTNER, PARTNER_LEFT, MODEL_FAILED)
-"""Reasons for which somebody leaves with the code of a paid exit."""
+"""Reasons that lead to the completion code of a paid exit."""
 
-Standing = Literal["new", "waiting", "playing", "played", "lost"]
+SetStatus = Literal["new", "waiting", "playing", "played", "lost"]
 _MOST_SECONDS_BETWEEN_BEATS: Final = 30.0
 
 
 class Guest(NamedTuple):
-    """A participant in a set that is live.
+    """A participant in a live set.
 
     Attributes:
-        set: names the set (`set_name`).
+        set: the name of the set (`set_name`).
     """
 
     participant: str
@@ -67,23 +65,23 @@ class Guest(NamedTuple):
 
 
 def set_name(participant: str, seed: int) -> str:
-    """Return the name of the set of a participant that has this seed."""
+    """Return the name of the participant's set with this seed."""
     return f"{participant}/{seed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """An episode of the task, with one person in it or two.
+    """An episode of the task, with one or two people.
 
     Attributes:
-        number: 1, 2, 3, … in the order made.
-        episode_id: its name.
+        number: 1, 2, 3, … in the order of creation.
+        episode_id: the episode's id.
         guests: the people in it, by seat.
         cell: the item.
-        made: when.
+        made: the time of creation.
         status: how it ended; None if it has not.
-        cause: the seat for which it was aborted.
-        message: why.
+        cause: the seat that caused an abort.
+        message: the reason of an abort.
     """
 
     number: int
@@ -95,23 +93,23 @@ class Task:
     cause: str | None = None
     message: str = ""
 
-    def holds(self, set: str) -> bool:
-        """Return True if somebody plays it as a part of a set."""
+    def is_part_of(self, set: str) -> bool:
+        """Return True if the task is part of a set."""
         return any(guest.set == set for guest in self.guests.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lobby:
-    """The state of a study's pairing, as the log holds it now.
+    """The current state of a study's pairing, from the log.
 
     Attributes:
         stale_after: see `Place.stale`.
-        tasks: in the order made.
-        guests: those in a set that is live, with their places.
-        withdrawn: people who have, or who were excluded.
-        seen: when a set's browser was last there, by the set.
-        waiting: since when, and after which task, somebody waits or has waited, by the set.
-        listening: since when somebody could be heard: while no server ran, nobody was silent.
+        tasks: all tasks, in the order of creation.
+        guests: people in live sets, with their places.
+        withdrawn: people who have withdrawn or were excluded.
+        seen: when a set's browser was last present, by set.
+        waiting: start of the last wait, and the number of the task before it, by set.
+        listening: when the server started; people are not silent while no server runs.
     """
 
     pairing: Pairing
@@ -125,11 +123,11 @@ class Lobby:
     listening: datetime
 
     def task(self, set: str) -> Task | None:
-        """Return the newest task of a set."""
-        return next((task for task in reversed(self.tasks) if task.holds(set)), None)
+        """Return the latest task of a set."""
+        return next((task for task in reversed(self.tasks) if task.is_part_of(set)), None)
 
-    def standing(self, set: str) -> Standing:
-        """Return where somebody is, who has come to the task."""
+    def set_status(self, set: str) -> SetStatus:
+        """Return the status of a set that has reached the task."""
         task, (_, after) = self.task(set), self.waiting.get(set, (None, -1))
         if after == (task.number if task else 0):
             return "waiting"
@@ -138,16 +136,16 @@ class Lobby:
         return "playing" if task.status is None else "lost" if task.status == "aborted" else "played"
 
     def is_silent(self, set: str, *since: datetime) -> bool:
-        """Return True if neither a set's browser nor `since` was later than the grace and a beat ago."""
-        heard, grace = (*since, *filter(None, [self.seen.get(set)])), self.pairing.grace_seconds
-        return not heard or self.now - max(heard) > timedelta(seconds=grace) + beat(self.pairing)
+        """Return True if a set's last sign of life (or `since`) is older than the grace period and a beat."""
+        times, grace = (*since, *filter(None, [self.seen.get(set)])), self.pairing.grace_seconds
+        return not times or self.now - max(times) > timedelta(seconds=grace) + beat(self.pairing)
 
     def is_gone(self, task: Task, set: str) -> bool:
-        """Return True if one of the people in a task has been silent for too long."""
+        """Return True if the person of a set has been silent for too long in a task."""
         return self.is_silent(set, task.made, self.listening)
 
     def place_of(self, task: Task) -> Place:
-        """Return a task as the quota of items counts it."""
+        """Return a task as a place, to be counted against the quota of items."""
         gone = any(guest.participant in self.withdrawn for guest in task.guests.values())
         state: State = "started" if task.status is None else "completed"
         if gone or task.status == "aborted":
@@ -166,86 +164,86 @@ class Lobby:
         )
 
     def counts(self) -> Counter[Cell]:
-        """Return how many tasks count, by item."""
+        """Return the number of tasks that count, by item."""
         return counted(map(self.place_of, self.tasks), self.now, self.stale_after)
 
 
-class Meet(NamedTuple):
-    """A task is made for `guests`, by seat; for one of them with a model."""
+class StartTask(NamedTuple):
+    """Create a task for `guests`, by seat; a single guest plays with a model."""
 
     guests: Mapping[str, Guest]
     cell: Cell
     number: int
 
 
-class Part(NamedTuple):
-    """A task ends, because somebody is not there any more."""
+class EndTask(NamedTuple):
+    """End a task because the person in `seat` has left."""
 
     task: Task
     seat: str
 
 
-class Dismiss(NamedTuple):
-    """Somebody's set ends without a task, for this reason."""
+class EndSet(NamedTuple):
+    """End a person's set without a task."""
 
     guest: Guest
     reason: str
 
 
-Decision = Meet | Part | Dismiss
+Decision = StartTask | EndTask | EndSet
 
 
 def beat(pairing: Pairing) -> timedelta:
-    """Return how often the log is told, at most, that somebody is there."""
+    """Return the least time between two events that record a participant as present."""
     return timedelta(seconds=min(pairing.grace_seconds / 4, _MOST_SECONDS_BETWEEN_BEATS))
 
 
 def next_step(lobby: Lobby, quota: Quota, *, seed: int, order: Assignment = "balanced") -> Decision | None:
-    """Return what is to be done now; None if nothing is.
+    """Return the next decision to carry out; None if there is none.
 
-    Whoever has waited longest is the first to get a partner; the item is the one of which most is wanted
-    still, among those that neither of the two has seen.
+    People are paired in the order in which they began to wait; the item is the one with the most tasks still
+    wanted, among those that neither person has seen.
 
     Args:
-        lobby: what the log holds.
-        quota: how many tasks are wanted of each item.
+        lobby: the state of the pairing.
+        quota: the number of tasks wanted of each item.
         seed: breaks ties.
-        order: of the items; see `files.Study.assignment`.
+        order: the order of items; see `files.Study.assignment`.
     """
     cell = partial(choose, quota, lobby.counts(), seed=seed, order=order)
-    return next(chain(_partings(lobby), _losses(lobby), _meetings(lobby, cell)), None)
+    return next(chain(_abandoned_tasks(lobby), _lost_sets(lobby), _new_tasks(lobby, cell)), None)
 
 
-def _partings(lobby: Lobby) -> Iterator[Decision]:
+def _abandoned_tasks(lobby: Lobby) -> Iterator[Decision]:
     here = {guest.set for guest in lobby.guests}
     for task in lobby.tasks:
         if task.status is not None or len(task.guests) < 2:
             continue
-        heard = {
+        last_seen = {
             seat: max(task.made, lobby.seen.get(guest.set, task.made)) for seat, guest in task.guests.items()
         }
-        for seat, guest in sorted(task.guests.items(), key=lambda each: heard[each[0]]):
+        for seat, guest in sorted(task.guests.items(), key=lambda each: last_seen[each[0]]):
             if guest.set not in here or lobby.is_gone(task, guest.set):
-                yield Part(task, seat)
+                yield EndTask(task, seat)
 
 
-def _losses(lobby: Lobby) -> Iterator[Decision]:
+def _lost_sets(lobby: Lobby) -> Iterator[Decision]:
     for guest in lobby.guests:
         task = lobby.task(guest.set)
-        if task is None or lobby.standing(guest.set) != "lost":
+        if task is None or lobby.set_status(guest.set) != "lost":
             continue
         if task.cause == guest.seat:
-            yield Dismiss(guest, task.message)
+            yield EndSet(guest, task.message)
         elif lobby.pairing.after_loss == "paid_exit" or len(task.guests) < 2:
-            yield Dismiss(guest, PARTNER_LEFT)
+            yield EndSet(guest, PARTNER_LEFT)
 
 
-def _meetings(lobby: Lobby, choose_cell: Callable[..., Cell | None]) -> Iterator[Decision]:
+def _new_tasks(lobby: Lobby, choose_cell: Callable[..., Cell | None]) -> Iterator[Decision]:
     number = max((task.number for task in lobby.tasks), default=0) + 1
     present = [
         guest
         for guest in lobby.guests
-        if lobby.standing(guest.set) == "waiting" and not lobby.is_silent(guest.set)
+        if lobby.set_status(guest.set) == "waiting" and not lobby.is_silent(guest.set)
     ]
     present.sort(key=lambda guest: (lobby.waiting[guest.set][0], guest.set))
 
@@ -263,19 +261,19 @@ def _meetings(lobby: Lobby, choose_cell: Callable[..., Cell | None]) -> Iterator
             if second.seat == first.seat or second.participant == first.participant:
                 continue
             if (item := cell(first, second)) is not None:
-                yield Meet({first.seat: first, second.seat: second}, item, number)
+                yield StartTask({first.seat: first, second.seat: second}, item, number)
     for guest in present:
         if lobby.now - lobby.waiting[guest.set][0] < timedelta(minutes=lobby.pairing.wait_minutes):
             continue
         item = cell(guest) if any(seat != guest.seat for seat in lobby.pairing.partner) else None
-        yield Meet({guest.seat: guest}, item, number) if item is not None else Dismiss(guest, NO_PARTNER)
+        yield StartTask({guest.seat: guest}, item, number) if item is not None else EndSet(guest, NO_PARTNER)
 
 
-def taken(lobby: Lobby, seats: Sequence[str]) -> Counter[str]:
-    """Return how many of the wanted tasks nobody can be let in for any more, by seat.
+def taken_by_seat(lobby: Lobby, seats: Sequence[str]) -> Counter[str]:
+    """Return how many of the wanted tasks are taken, by seat.
 
-    Those are the ones that count, in every seat, and as many as people there are who have none yet; whoever
-    has been silent for longer than the grace holds none: others would wait for them in vain.
+    Tasks that count are taken in every seat, and each person without a task takes one in their seat, unless
+    they have been silent for longer than the grace period: others would wait for them in vain.
     """
     places = [lobby.place_of(task) for task in lobby.tasks]
     tasks = sum(counted(places, lobby.now, lobby.stale_after).values())
@@ -296,17 +294,17 @@ def taken(lobby: Lobby, seats: Sequence[str]) -> Counter[str]:
 
 
 def choose_seat(taken: Mapping[str, int], wanted: int, seed: int) -> str | None:
-    """Return the seat of the next person: the one that lacks more people; None if none is free."""
+    """Return the seat of the next person: the one with fewer people; None if no seat is free."""
     if (least := min(taken.values())) >= wanted:
         return None
     return Random(seed).choice([seat for seat, count in taken.items() if count == least])
 
 
-# ---- what the log holds
+# ---- reading the log
 
 
-def task_options(step: Meet, now: str) -> dict[str, Any]:
-    """Return what an episode's options say of a task, for `Lobbies` to read."""
+def task_options(step: StartTask, now: str) -> dict[str, Any]:
+    """Return the episode options that describe a task, for `Lobbies` to read."""
     return {
         "task": step.number,
         "people": {seat: guest.participant for seat, guest in step.guests.items()},
@@ -317,7 +315,7 @@ def task_options(step: Meet, now: str) -> dict[str, Any]:
 
 
 class Lobbies:
-    """Reads the pairing of a study, each row of the log once."""
+    """An incremental reader of a study's pairing: it reads each row of the log once."""
 
     def __init__(self, reader: LogReader, study: Study, listening: datetime) -> None:
         self._reader = reader
@@ -334,7 +332,7 @@ class Lobbies:
         self._episode = self._event = 0
 
     def read(self, places: Sequence[Place], now: datetime) -> Lobby:
-        """Return how things stand, with the `places` of the study as they were last moved."""
+        """Return the current state, given the study's `places` with their latest moves."""
         with self._lock:
             self._read_on()
             return Lobby(
@@ -378,12 +376,12 @@ class Lobbies:
                 "WHERE run_id = ? AND seq > ? AND kind IN (?, ?) ORDER BY seq",
                 [self._study.run_id, self._event, PRESENT, WAITING],
             ).fetchall():
-                self._event, said, time = seq, json.loads(details), moment(created)
-                if (set := said.get("set")) is None:  # erased
+                self._event, event, time = seq, json.loads(details), parse_time(created)
+                if (set := event.get("set")) is None:  # erased
                     continue
                 self._seen[set] = max(time, self._seen.get(set, time))
                 if kind == WAITING:
-                    self._waiting[set] = (time, said["after"])
+                    self._waiting[set] = (time, event["after"])
 
 
 def _task(id: str, options: Mapping[str, Any]) -> Task:
@@ -393,5 +391,5 @@ def _task(id: str, options: Mapping[str, Any]) -> Task:
         episode_id=id,
         guests={seat: Guest(people[seat], seat, sets[seat]) for seat in people},
         cell=tuple(options["cell"]),
-        made=moment(options["made"]),
+        made=parse_time(options["made"]),
     )

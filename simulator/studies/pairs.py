@@ -1,8 +1,8 @@
-"""The waiting room of a study with two seats: does what `simulator.studies.pairing` decides.
+"""The waiting room of a study with two seats: carries out the decisions of `simulator.studies.pairing`.
 
-Whoever looks, looks for everybody: each call of a participant's page first does what is due for anybody in
-the study, one decision after the other, and reads the log again after each. Two servers on one log number
-the tasks that they make; of two that make the same number the log lets one have it.
+Each call of a participant's page first carries out all pending decisions of the study, one after the other,
+and reads the log again after each. Tasks are numbered: if two servers create the same number, the log accepts
+one of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from simulator.studies.desk import StudyDesk
-from simulator.studies.ledger import written
+from simulator.studies.ledger import format_time
 from simulator.studies.machine import WAITING_ROOM
 from simulator.studies.material import StudyMaterial
 from simulator.studies.pairing import (
@@ -33,10 +33,10 @@ from simulator.studies.pairing import (
     PRESENT,
     REASONS,
     WAITING,
+    EndTask,
     Guest,
-    Meet,
-    Part,
-    Standing,
+    SetStatus,
+    StartTask,
     Task,
     beat,
     next_step,
@@ -46,16 +46,16 @@ from simulator.studies.pairing import (
 from simulator.studies.quota import Place
 
 LOST: Final = "lost"
-"""The stage of somebody whose partner has left and who may wait for another one."""
+"""The stage of a person whose partner has left and who may wait for another one."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """The state of somebody's wait, as they are told.
+    """A person's wait, as shown on their page.
 
     Attributes:
-        then: what comes then: ``model`` or ``paid_exit``.
+        then: what follows a wait in vain: ``model`` or ``paid_exit``.
     """
 
     since: datetime
@@ -68,12 +68,13 @@ class Pairs:
     """A study's people, their waiting room and their tasks.
 
     Args:
-        desk: gives the places.
-        material: of the study.
-        sets: of the episodes in which each is asked what is theirs alone (`machine.Participation`).
-        tasks: of the episodes that they play.
-        abort: ends an episode that has not ended: its id, why, and for which seat.
-        absent: returns why models that are to sit opposite cannot play; None if they can.
+        reader: a reader of the log.
+        desk: the study's desk.
+        material: the study's material.
+        sets: sessions of each person's own episode (`machine.Participation`).
+        tasks: sessions of the tasks.
+        abort: aborts an episode that has not ended, given its id, the reason and the causing seat.
+        absent: returns the reason why models cannot play with people; None if they can.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Pairs:
         self._lock = asyncio.Lock()
 
     def task(self, episode: Episode) -> Task | None:
-        """Return the newest task of a participant's set."""
+        """Return the latest task of a participant's set."""
         return self._desk.lobby().task(_guest(episode).set)
 
     def is_over(self, episode_id: str) -> bool:
@@ -107,12 +108,12 @@ class Pairs:
         return task is not None and task.status not in (None, "aborted")
 
     async def begin(self, place: Place, options: Mapping[str, object], name: str) -> str:
-        """Begin the set of a place, with these options beside its own; return the episode's id."""
+        """Begin the set of a place, with additional episode options; return the episode's id."""
         study, material = self._study, self._material
         assert place.cell is not None
         (seat,) = place.cell
         begun = bool(options.get("begun"))
-        # An item's place, for benchmarks that look at it: which one it will be is not known yet.
+        # The item is not known yet; benchmarks that look at the cell get the first one.
         example = replace(place, cell=material.cells[0])
         return await self._sets.start_item(
             study,
@@ -124,31 +125,31 @@ class Pairs:
         )
 
     async def view(self, episode: Episode) -> Any:
-        """Return what a participant sees now, and note that they are there."""
+        """Return a participant's current view, and record their presence."""
         seat = episode.options["seat"]
         shown = await self._sets.view(episode.id, seat)
-        standing = await self._look(episode, ready=shown.stage == WAITING_ROOM)
+        set_status = await self._update(episode, ready=shown.stage == WAITING_ROOM)
         task = self.task(episode)
-        if shown.stage == WAITING_ROOM and standing == "playing" and task is not None:
+        if shown.stage == WAITING_ROOM and set_status == "playing" and task is not None:
             return await self._tasks.view(task.episode_id, seat)
-        # Whatever has happened meanwhile: a partner who left, a task that is over.
+        # Read again: a partner may have left, or the task may be over.
         shown = await self._sets.view(episode.id, seat)
         ending = self._reader.ending(episode.id)
         if ending is None:
-            lost = standing == "lost" and shown.stage == WAITING_ROOM
+            lost = set_status == "lost" and shown.stage == WAITING_ROOM
             return replace(shown, stage=LOST) if lost else shown
         if ending.status != "aborted" and task is not None:
             shown = await self._tasks.view(task.episode_id, seat)
         return replace(shown, stage="done", ending=ending)
 
     async def submit(self, episode: Episode, reply: Reply, number: int | None) -> Any:
-        """Take what a participant says, in the task or beside it; see `Sessions.submit`."""
+        """Submit a participant's reply, in the task or in their own episode; see `Sessions.submit`."""
         seat, task = episode.options["seat"], self.task(episode)
-        in_task = await self._look(episode, ready=False) == "playing"
-        # What is sent again belongs where it was taken, whatever has begun or ended since.
-        if self._has(episode.id, reply):
+        in_task = await self._update(episode, ready=False) == "playing"
+        # A repeated reply belongs to the episode that accepted it, even if the task has begun or ended since.
+        if self._has_turn(episode.id, reply):
             in_task = False
-        elif task is not None and self._has(task.episode_id, reply):
+        elif task is not None and self._has_turn(task.episode_id, reply):
             in_task = True
         if in_task and task is not None:
             await self._tasks.submit(task.episode_id, seat, reply, number=number)
@@ -156,26 +157,26 @@ class Pairs:
             await self._sets.submit(episode.id, seat, reply, number=number)
         return await self.view(episode)
 
-    def _has(self, episode_id: str, reply: Reply) -> bool:
+    def _has_turn(self, episode_id: str, reply: Reply) -> bool:
         """Return True if a reply has become a turn of an episode already."""
         return bool(reply.key) and any(turn.key == reply.key for turn in self._reader.turns(episode_id))
 
-    async def _look(self, episode: Episode, *, ready: bool) -> Standing:
-        """Note that somebody is there, do what is due for anybody, and return where they stand then."""
-        await self._note(episode, ready=ready)
+    async def _update(self, episode: Episode, *, ready: bool) -> SetStatus:
+        """Record a person's presence, carry out pending decisions, and return the person's status."""
+        await self._record_presence(episode, ready=ready)
         await self.settle()
-        return self._desk.lobby().standing(_guest(episode).set)
+        return self._desk.lobby().set_status(_guest(episode).set)
 
     def reason(self, episode_id: str) -> str:
-        """Return why somebody's set ended before its task; empty if it did not."""
+        """Return the reason why a set ended before its task; empty if it did not."""
         ending = self._reader.ending(episode_id)
         return ending.message if ending is not None and ending.message in REASONS else ""
 
     def waiting(self, episode_id: str) -> Waiting | None:
-        """Return for how long somebody waits; None if they do not."""
+        """Return the wait of a person; None if they are not waiting."""
         episode = self._reader.episode(episode_id)
         lobby, set, pairing = self._desk.lobby(), _guest(episode).set, self._study.pairing
-        if lobby.standing(set) != "waiting":
+        if lobby.set_status(set) != "waiting":
             return None
         since, _ = lobby.waiting[set]
         then = "model" if any(seat != episode.options["seat"] for seat in pairing.partner) else "paid_exit"
@@ -184,35 +185,35 @@ class Pairs:
         return Waiting(since=since, until=until, seconds_left=left, then=then)
 
     async def wait_again(self, episode_id: str) -> None:
-        """Put somebody whose partner has left into the waiting room once more.
+        """Return a person whose partner has left to the waiting room.
 
         Raises:
-            ConflictError: if the study does not offer that, or they have lost nobody.
+            ConflictError: if the study does not offer that, or the partner has not left.
         """
         episode = self._reader.episode(episode_id)
         lobby, set = self._desk.lobby(), _guest(episode).set
         task = lobby.task(set)
-        lost = task is not None and lobby.standing(set) == "lost" and _guest(episode) in lobby.guests
+        lost = task is not None and lobby.set_status(set) == "lost" and _guest(episode) in lobby.guests
         if task is None or not lost or self._study.pairing.after_loss != "wait":
             raise ConflictError("There is no partner to wait for.")
         await self._event(WAITING, episode, after=task.number)
         await self.settle()
 
     async def leave(self, episode_id: str) -> None:
-        """Let somebody go: their task ends for both, and they are done."""
+        """End a person's set and, for both people, their task."""
         episode = self._reader.episode(episode_id)
         async with self._lock:
             lobby, guest = self._desk.lobby(), _guest(episode)
-            task, standing = lobby.task(guest.set), lobby.standing(guest.set)
-            if task is not None and standing == "playing":
+            task, set_status = lobby.task(guest.set), lobby.set_status(guest.set)
+            if task is not None and set_status == "playing":
                 await self._abort(task.episode_id, LEFT, guest.seat)
-            if standing != "played":
-                lost = standing == "lost" and task is not None and task.cause != guest.seat
-                await self._dismiss(guest, PARTNER_LEFT if lost else LEFT)
+            if set_status != "played":
+                lost = set_status == "lost" and task is not None and task.cause != guest.seat
+                await self._end_set(guest, PARTNER_LEFT if lost else LEFT)
         await self.settle()
 
     async def settle(self) -> None:
-        """Do whatever is due, for anybody in the study."""
+        """Carry out all pending decisions of the study."""
         async with self._lock:
             last: object = None
             while True:
@@ -221,22 +222,22 @@ class Pairs:
                 step = next_step(lobby, self._desk.items, seed=seed, order=study.assignment)
                 if step is None:
                     return
-                if step == last:  # the next one to look tries again
-                    _log.error("study %s: this could not be done: %s", study.id, step)
+                if step == last:  # the next call tries again
+                    _log.error("study %s: this decision could not be carried out: %s", study.id, step)
                     return
                 last = step
-                if isinstance(step, Meet):
-                    await self._meet(step)
-                elif isinstance(step, Part):
+                if isinstance(step, StartTask):
+                    await self._start_task(step)
+                elif isinstance(step, EndTask):
                     await self._abort(step.task.episode_id, AWAY, step.seat)
                 else:
-                    await self._dismiss(*step)
+                    await self._end_set(*step)
 
-    async def _meet(self, step: Meet) -> None:
+    async def _start_task(self, step: StartTask) -> None:
         study, number = self._study, step.number
         if len(step.guests) < 2 and await self._absent() is not None:
             (guest,) = step.guests.values()
-            await self._dismiss(guest, NO_PARTNER)
+            await self._end_set(guest, NO_PARTNER)
             return
         seed, now = derive_seed(study.seed, "task", number), self._desk.now()
         place = Place(
@@ -254,38 +255,38 @@ class Pairs:
             **self._material.options(place, begun=False),
             "study": True,
             "language": study.language,
-            **task_options(step, written(now)),
+            **task_options(step, format_time(now)),
         }
         seats = {**self._material.seating} | {
             seat: "person" if seat in step.guests else study.pairing.partner[seat] for seat in study.people
         }
         item = self._material.item(step.cell, seed, study.language)
-        with suppress(LogConflict):  # another server was first; what it wrote is read next
+        with suppress(LogConflict):  # another server was first; its task is read next
             await self._tasks.write_episode(
                 item, seats, options, seed, run_id=study.run_id, id=f"{study.run_id}/{number:05d}"
             )
 
-    async def _dismiss(self, guest: Guest, reason: str) -> None:
-        with suppress(ConflictError):  # done in the meantime, on another server
+    async def _end_set(self, guest: Guest, reason: str) -> None:
+        with suppress(ConflictError):  # done by another server in the meantime
             await self._desk.returned(guest.participant, reason)
         for episode in self._reader.episodes(self._study.sets_run, participant_id=guest.participant):
             if _guest(episode) == guest:
                 await self._abort(episode.id, reason, guest.seat)
 
-    async def _note(self, episode: Episode, *, ready: bool) -> None:
-        """Tell the log that somebody is there, if it has not been told of late."""
+    async def _record_presence(self, episode: Episode, *, ready: bool) -> None:
+        """Log a person's presence, unless it was logged recently."""
         lobby, guest = self._desk.lobby(), _guest(episode)
         if guest not in lobby.guests:
             return
-        standing, task = lobby.standing(guest.set), lobby.task(guest.set)
-        away = standing == "waiting" and lobby.is_silent(guest.set)
-        if ready and (standing == "new" or away):
-            # Whoever comes back after the time of grace waits anew: nobody has waited for them.
+        set_status, task = lobby.set_status(guest.set), lobby.task(guest.set)
+        away = set_status == "waiting" and lobby.is_silent(guest.set)
+        if ready and (set_status == "new" or away):
+            # A person who comes back after the grace period starts waiting again.
             await self._event(WAITING, episode, after=task.number if task else 0)
             return
         seen = lobby.seen.get(guest.set)
-        # A partner who was away for too long is gone, whoever of the two looks first.
-        if standing == "playing" and task is not None and lobby.is_gone(task, guest.set):
+        # A partner who was away for too long has left, even if they call before the other one does.
+        if set_status == "playing" and task is not None and lobby.is_gone(task, guest.set):
             return
         if seen is None or lobby.now - seen >= beat(self._study.pairing):
             await self._event(PRESENT, episode)

@@ -1,7 +1,4 @@
-"""Parts of a study file that are mappings of their own: pay, codes, coming back, pairs, failing models.
-
-And what a benchmark reads in ``settings``: fields of its own beside those of every study (`StudySettings`).
-"""
+"""Nested parts of a study file: pay, completion codes, resuming, pairing, failing models, settings."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ _Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length
 
 
 class Part(BaseModel):
-    """A part of a study file: what it does not know it refuses."""
+    """A part of a study file; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,9 +33,9 @@ class Pay(Part):
     """The pay of a participant for one set.
 
     Attributes:
-        amount: in units of `currency`; 0: nothing, but `minutes` are told all the same.
+        amount: in units of `currency`; with 0, pages still show `minutes`.
         currency: three letters, ISO 4217.
-        minutes: how long a set is said to take.
+        minutes: the announced duration of a set.
     """
 
     amount: NonNegativeFloat
@@ -47,11 +44,11 @@ class Pay(Part):
 
 
 class Codes(Part):
-    """Codes that a participant hands in where they came from, by how it ended.
+    """Completion codes that participants enter on the recruitment platform, by outcome.
 
     Attributes:
-        failed_check: for whoever was done but missed an attention check; default: that of ``complete``.
-        paid_exit: for whoever was ready but got no partner, or whose partner left, or whose model failed.
+        failed_check: for people who finished but missed an attention check; default: ``complete``.
+        paid_exit: for people who got no partner, or whose partner left or model failed.
     """
 
     complete: _Code | None = None
@@ -62,12 +59,12 @@ class Codes(Part):
 
 
 class Resume(Part):
-    """The rule for somebody who comes back to a set that they have begun.
+    """The policy for a person who comes back to a set that they have begun.
 
     Attributes:
-        policy: ``resume``: they go on where they were; ``restart``: they get a new set in the same
-            condition; ``block``: it is over.
-        max_age_minutes: so long after the place was given it is over in any case; None: never.
+        policy: ``resume``: they continue where they were; ``restart``: they get a new set in the same
+            condition; ``block``: they cannot continue.
+        max_age_minutes: minutes after which nobody can continue; None for no limit.
     """
 
     policy: Literal["resume", "restart", "block"] = "resume"
@@ -75,16 +72,16 @@ class Resume(Part):
 
 
 class ModelFailure(Part):
-    """The rule for a participant whose model opposite gives no answer.
+    """The policy for a participant whose model does not answer.
 
-    Each time somebody's page asks for it, the model is asked again, with the retries that every request has.
+    Each time the participant's page asks, the model is asked again, with the retries of every request.
 
     Attributes:
-        then: ``wait``: they may try again as often as they like; after `tries`, ``paid_exit``: the set ends
-            and they leave with the code of that name; ``neutral_turn``: `say` stands for what the model did
-            not say, in a turn whose payload has ``neutral``, and the task goes on. Where the seat cannot say
-            that, its person leaves as after ``paid_exit``.
-        say: words that keep a conversation going, in one language or in both.
+        then: ``wait``: they may try again as often as they like. After `tries` failures, ``paid_exit``: the
+            set ends with the completion code of that name; ``neutral_turn``: `say` replaces the model's
+            answer, in a turn whose payload has ``neutral``, and the task continues; if the rules do not
+            allow the text, the set ends as with ``paid_exit``.
+        say: a text that keeps a conversation going, in one language or in both.
     """
 
     then: Literal["wait", "neutral_turn", "paid_exit"] = "wait"
@@ -99,16 +96,18 @@ class ModelFailure(Part):
 
 
 class Pairing(Part):
-    """Rules by which two participants meet, and of what becomes of somebody who is left without a partner.
+    """Rules for pairing two participants, and for people without a partner.
 
     Attributes:
-        wait_minutes: the longest that somebody who is ready waits for a partner.
-        grace_seconds: so long a browser may be silent (a reload, a lost line) before its person has left.
-        then: what comes after waiting in vain. ``model``: `partner` sits opposite, in an episode that does
-            not need the other person; ``paid_exit``: they leave with the code of that name.
-        partner: who then sits in a seat, by the seat; where nobody is named, the exit is all there is.
-        after_loss: what somebody whose partner has left in the middle is offered: ``paid_exit``, or to
-            ``wait`` for another partner as well.
+        wait_minutes: the longest wait for a partner.
+        grace_seconds: how long a browser may be silent (reload, lost connection) before the person counts as
+            gone.
+        then: what follows a wait in vain. ``model``: the person plays with `partner`; ``paid_exit``: they
+            leave with the completion code of that name.
+        partner: the model or built-in player of each seat for that case; a person whose partner's seat has
+            none takes the paid exit.
+        after_loss: what a person whose partner left is offered: ``paid_exit`` only, or also to ``wait`` for
+            another partner.
     """
 
     wait_minutes: Annotated[float, Field(gt=0, le=120)] = 5.0
@@ -120,7 +119,7 @@ class Pairing(Part):
     @model_validator(mode="after")
     def _require_partner(self) -> Self:
         if (self.then == "model") != bool(self.partner):
-            raise ValueError("`then: model` and `partner`, who then sits in a seat, belong together")
+            raise ValueError("`then: model` and `partner` must be given together")
         return self
 
 
@@ -131,19 +130,20 @@ def _read_several(value_or_values: Any) -> Any:
     if value_or_values == [] or value_or_values == ():
         raise ValueError("is empty")
     values = list(value_or_values) if isinstance(value_or_values, list | tuple) else [value_or_values]
-    # What cannot be hashed (a list, an object) is no value of any setting: the field says so.
+    # No dict.fromkeys: unhashable values (lists, objects) are left for the field to refuse.
     return tuple(value for place, value in enumerate(values) if value not in values[:place])
 
 
 Several = Annotated[tuple[T, ...], BeforeValidator(_read_several)]
-"""One value or a list of them, each once."""
+"""One value or a list of values, without repeats."""
 
 
 class StudySettings(Fields):
-    """Settings of a study.
+    """Settings of every study; benchmarks add their own fields.
 
     Attributes:
-        languages: of the pages; a benchmark's own text is English.
+        show_result: True if participants see their result at the end.
+        languages: the languages of the pages; a benchmark's own texts are English.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")

@@ -1,9 +1,9 @@
-"""Who comes, and by which links: pseudonyms, outside identities, and who has taken part elsewhere.
+"""Links and identities: pseudonyms, platform ids, browser bindings, previews, and earlier participation.
 
-A platform is given the study's link; there is one for a single person, and one that tries the study out. A
-preview is the study once more, under an id of its own: pages, items and way are the same, places without
-limit, and nothing that is done there counts. Its id holds the hash of what the file says, so a changed file
-has another preview, while a study that is open stays as it is.
+There is a link of the study for a platform, a personal link for a single person, and a preview link. A
+preview is a copy of the study under another id: it has the same pages, items and steps, enough places, and
+nothing done in it counts. Its id contains the hash of the file's content, so a changed file gets a new
+preview.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from logs.rows import Identity
 from simulator.studies.files import Study, run_id
 from simulator.studies.parts import Codes
 
-# Where a participant has no outside identity, the server's own key stands for them.
+# The kind of identity of a participant without a platform id: the server's own key.
 _OWN_KEY: Final = "study"
 LINK_KEY: Final = "key"
-"""The parameter of a link in which `link_key` stands."""
+"""The URL parameter that carries `link_key`."""
 BROWSER: Final = "browser"
 RELEASED: Final = "released"
 _LONGEST: Final = 200
 
 
 class Person(NamedTuple):
-    """Somebody who comes.
+    """A person who comes to a study.
 
     Attributes:
-        identities: what goes into the log's table of identities, and nowhere else.
-        proven: whether their link was signed for them alone.
+        participant: the pseudonym.
+        identities: rows for the log's table of identities; they are stored nowhere else.
+        proven: True if the link was signed for this person.
     """
 
     participant: str
@@ -42,9 +43,9 @@ class Person(NamedTuple):
 
 
 def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person | None:
-    """Return who comes; None if nothing says so.
+    """Return the person who comes; None if they cannot be identified.
 
-    `who`: the parameters of the URL they came by, or the server's own key for them.
+    `who`: the parameters of their URL, or the server's own key for them.
     """
     if isinstance(who, str):
         known = _is_usable(who) and not study.require_identity
@@ -56,37 +57,38 @@ def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person 
     participant = pseudonym_of(key, first.lower(), ids[first])
     rows = (Identity(participant_id=participant, kind=kind.lower(), value=ids[kind]) for kind in ids)
     personal = link_key(study, key, ids[first])
-    shown = who.get(LINK_KEY, "")
-    return Person(participant, tuple(rows), hmac.compare_digest(shown.encode(), personal.encode()))
+    signature = who.get(LINK_KEY, "")
+    return Person(participant, tuple(rows), hmac.compare_digest(signature.encode(), personal.encode()))
 
 
 def link_key(study: Study, key: bytes, who: str = "") -> str:
-    """Return what a link into `study` carries as `LINK_KEY`, so that no stranger can write such a link.
+    """Return the signature of a link into `study` (`LINK_KEY`), which nobody else can forge.
 
     Args:
         study: the study.
-        key: of the log (`logs.load_key`).
-        who: the outside identity of the one person it is for; empty: for everybody whom a platform sends.
+        key: the log's key (`logs.load_key`).
+        who: the platform id of the person that the link is for; empty for the study's link.
     """
-    # A colon stands in no study's id.
+    # Study ids do not contain colons.
     return pseudonym_of(key, "link", f"{study.id}:{who}")[1:]
 
 
 def came_by_link(study: Study, key: bytes, who: Mapping[str, str] | str) -> bool:
-    """Return True if somebody came by a link of the study's, or if the study does not sign its links."""
+    """Return True if the person's link is signed, or if the study does not sign its links."""
     if not study.signed_links:
         return True
     parameters = {} if isinstance(who, str) else who
-    shown = parameters.get(LINK_KEY, "").encode()
+    signature = parameters.get(LINK_KEY, "").encode()
     person = parameters.get(study.identity[0], "").strip()
-    return any(hmac.compare_digest(shown, link_key(study, key, name).encode()) for name in {"", person})
+    return any(hmac.compare_digest(signature, link_key(study, key, name).encode()) for name in {"", person})
 
 
 class Binding(NamedTuple):
-    """The answer to a browser that asks for a person's places.
+    """The binding of a person's places to a browser.
 
     Attributes:
-        free: whether no other browser has them.
+        free: True if the places are not bound to another browser.
+        row: the row that binds them to this browser.
     """
 
     free: bool
@@ -94,10 +96,10 @@ class Binding(NamedTuple):
 
 
 def bind(reader: LogReader, study: Study, participant: str, key: bytes, browser: str) -> Binding:
-    """Return whether the browser of the key `browser` may use a person's places, and what binds them to it.
+    """Return whether the browser with the key `browser` may use a person's places, and the row to bind them.
 
-    The first browser has them, until a researcher releases them (`release`). Each study counts by itself:
-    whoever comes first in one of them gets into no other.
+    The first browser keeps the places, until a researcher releases them (`release`). Bindings are per study:
+    being first in one study gives no access to another.
     """
     kind = f"{BROWSER}:{study.id}"
     known = [row.value for row in reader.identities(participant_id=participant, kind=kind)]
@@ -108,7 +110,7 @@ def bind(reader: LogReader, study: Study, participant: str, key: bytes, browser:
 
 
 def release(reader: LogReader, study: Study, participant: str) -> Identity:
-    """Return the row that frees a person's places in a study for whichever browser comes next."""
+    """Return the row that releases a person's places in a study for the next browser."""
     kind = f"{BROWSER}:{study.id}"
     known = reader.identities(participant_id=participant, kind=kind)
     times = sum(row.value.startswith(RELEASED) for row in known)
@@ -116,9 +118,9 @@ def release(reader: LogReader, study: Study, participant: str) -> Identity:
 
 
 def took_part_elsewhere(reader: LogReader, study: Study, participant: str) -> bool:
-    """Return True if the person was in a study that `study` excludes, before they were in this one.
+    """Return True if the person was in a study that `study` excludes before they were in this one.
 
-    Having been given a place is enough, and so is an episode in a study that gives no places.
+    A place there is enough, and so is an episode in a study without places.
     """
     excluded = _excluded_runs(reader, study)
     rows = reader.assignments(participant_id=participant, latest=False)
@@ -139,36 +141,36 @@ def _excluded_runs(reader: LogReader, study: Study) -> frozenset[str]:
 
 
 def _is_usable(value: str) -> bool:
-    """Return True if a parameter names somebody; ``{{%PROLIFIC_PID%}}`` is a link that was not filled in."""
+    """Return True if a URL parameter has a usable value; ``{{%PROLIFIC_PID%}}`` was not filled in."""
     return bool(value.strip()) and len(value) <= _LONGEST and "{{" not in value
 
 
 PREVIEW: Final = ".preview."
-"""Stands in the id of a preview, between its study's and the hash of what that says."""
+"""The part of a preview's id between the study's id and the hash of its content."""
 _PLACES: Final = 1000
 
 
 def study_link(study: Study, key: bytes, site: str) -> str:
-    """Return the link that a recruiting platform is given; what it fills in stands in double braces."""
+    """Return the link for a recruitment platform, with placeholders in double braces for it to fill in."""
     signed = {LINK_KEY: link_key(study, key)} if study.signed_links else {}
     blanks = "&".join(f"{name}={{{{%{name}%}}}}" for name in study.identity)
     return _address(study, site) + "&".join(filter(None, [urlencode(signed), blanks]))
 
 
 def personal_link(study: Study, key: bytes, site: str, person: str) -> str:
-    """Return a link for one person, named as the platform names them; it works in any browser."""
+    """Return a link for one person, given their platform id; it works in any browser."""
     return _address(study, site) + urlencode(
         {LINK_KEY: link_key(study, key, person), study.identity[0]: person}
     )
 
 
 def preview_link(study: Study, key: bytes, site: str) -> str:
-    """Return a link that plays a study once as a participant; every call makes another one."""
+    """Return a new link to try a study once as a participant."""
     return personal_link(preview_of(study), key, site, f"preview-{token_hex(4)}")
 
 
 def preview_of(study: Study) -> Study:
-    """Return the study that a preview of `study` is, in which everybody with its signed link may play."""
+    """Return the preview of a study, which admits everybody with its signed link."""
     return study.model_copy(
         update={
             "id": f"{study.id}{PREVIEW}{study.content_hash[:8]}",

@@ -1,4 +1,4 @@
-"""How a study stands: counts by cell and state, time on task, pay."""
+"""Progress of a study: counts by cell and state, time on task, pay."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class CellProgress:
 
     @property
     def open(self) -> int:
-        """Places that could still be given, if nobody drops out."""
+        """Places that are still available, if nobody drops out."""
         return max(0, self.wanted - sum(self.states[state] for state in ("completed", "reserved", "started")))
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudyProgress:
-    """A study as a whole.
+    """Progress of an entire study.
 
     Attributes:
-        places: in the order given.
-        refused: who got no place, by the code they were told.
+        places: all places, in the order assigned.
+        refused: number of people who got no place, by code.
         closed_since: when it was closed for new participants; None if it is open.
-        pairs: tasks of people who are paired (`count_pairs`); empty where nobody is.
+        pairs: tasks of paired people (`count_pairs`); empty without pairing.
     """
 
     study: Study
@@ -48,19 +48,19 @@ class StudyProgress:
 
     @property
     def wanted(self) -> int:
-        """Places in all."""
+        """Total number of places."""
         return self.quota.total
 
     @cached_property
     def states(self) -> Mapping[State, int]:
-        """Places by state, those of people who have withdrawn included."""
+        """Places by state, including people who have withdrawn."""
         return _states(self.places)
 
     @cached_property
     def cells(self) -> tuple[CellProgress, ...]:
-        """The cells in the order of the design, without places of people who have withdrawn.
+        """The cells in the order of the design, without people who have withdrawn.
 
-        When these are erased it is not known any more where they were.
+        Erasing removes the cells of their places.
         """
         within: dict[Cell, list[Place]] = {coarse: [] for coarse in self.quota.wanted}
         for place in self.places:
@@ -78,7 +78,7 @@ class StudyProgress:
 
     @property
     def late(self) -> int:
-        """Places whose holders were done after their time."""
+        """Places that were completed after they had expired."""
         return sum(place.late for place in self.places)
 
     @property
@@ -88,7 +88,7 @@ class StudyProgress:
 
     @cached_property
     def median_minutes(self) -> float | None:
-        """Minutes from beginning to completion; None before the first completion."""
+        """Median minutes from start to completion; None before the first completion."""
         minutes = [
             (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
             for place in self.places
@@ -98,18 +98,18 @@ class StudyProgress:
 
     @property
     def hourly_pay(self) -> float | None:
-        """What the median comes to per hour, in the study's currency."""
+        """Pay per hour at the median duration, in the study's currency."""
         minutes = self.median_minutes
         return self._amount / minutes * 60 if minutes and self.study.pay else None
 
     @property
     def spent(self) -> float:
-        """Pay of those who are done."""
+        """Pay of completed places."""
         return self._amount * self.states["completed"]
 
     @property
     def committed(self) -> float:
-        """Pay of those who are done or under way."""
+        """Pay of completed places and places under way."""
         return self._amount * (self.states["completed"] + self.under_way)
 
     @property
@@ -118,13 +118,13 @@ class StudyProgress:
 
 
 def count_pairs(lobby: Lobby, wanted: int) -> dict[str, int]:
-    """Return how many tasks of people who are paired are wanted, how they stand, and how many people wait.
+    """Return the number of wanted tasks of paired people, of tasks by state, and of people who wait.
 
-    Tasks that were broken off, or whose people have withdrawn, are ``returned``, as places are.
+    Aborted tasks, and tasks of people who have withdrawn, count as ``returned``, as places do.
     """
     states = Counter(lobby.place_of(task).state for task in lobby.tasks)
     waiting = sum(
-        not place.stale(lobby.now, lobby.stale_after) and lobby.standing(guest.set) == "waiting"
+        not place.stale(lobby.now, lobby.stale_after) and lobby.set_status(guest.set) == "waiting"
         for guest, place in lobby.guests.items()
     )
     return {

@@ -1,11 +1,11 @@
-"""Signs that a participant did not take care, with the numbers that they rest on.
+"""Signs of careless participation, with the underlying numbers.
 
-None of them proves anything, and nothing follows by itself: a researcher looks at what was said. The signs:
+They prove nothing, and have no automatic consequences: a researcher takes a second look. The signs:
 
-- ``fast``: the median turn took less than a third of what the median participant needed;
-- ``typed``: a text came faster than people type (written by a program, or pasted unseen);
-- ``pasted``: most of a text of 40 characters or more came by the clipboard;
-- ``same``: most of five texts or more, each of twelve characters or more, are the same;
+- ``fast``: the median turn took less than a third of the median participant's;
+- ``typed``: a text came faster than people type (written by a program, or pasted unnoticed);
+- ``pasted``: most of a text of 40 or more characters came from the clipboard;
+- ``same``: most of five or more texts, each of twelve or more characters, are the same;
 - ``straight``: every scale (three or more) was answered at the same point;
 - ``checks``: an attention check was missed.
 """
@@ -27,14 +27,14 @@ from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
 
 FAST: Final = 1 / 3
 TYPED: Final = 15.0
-"""Characters a second. Of 168,000 people, the fastest typists reach 10 (Dhakal et al., CHI 2018)."""
+"""Characters per second. Of 168,000 people, the fastest typists reach 10 (Dhakal et al., CHI 2018)."""
 SAME: Final = 0.5
 PASTED: Final = 0.5
 _LONG_TEXT: Final = 40
 _SENTENCE: Final = 12
 _TEXTS: Final = 5
 _SCALES: Final = 3
-_OF_TURNS: Final = ("kind", "aside", "text", "seconds", "payload")
+_TURN_COLUMNS: Final = ("kind", "aside", "text", "seconds", "payload")
 COLUMNS: Final = (
     *("participant", "sets", "turn_seconds", "typed_per_second", "pasted"),
     *("same_text", "scales", "missed", "signs"),
@@ -42,24 +42,22 @@ COLUMNS: Final = (
 
 
 def signs(reader: LogReader, study: Study) -> pd.DataFrame:
-    """Return a row per participant of a study, those with signs first.
+    """Return a row per participant of a study, those with most signs first.
 
-    Columns: ``participant`` (pseudonym), ``sets`` that were begun, ``turn_seconds`` (median of
-    the turns of the task), ``typed_per_second`` (most characters a second in a text of 40 or more),
-    ``pasted`` (greatest share of such a text that came by the clipboard),
-    ``same_text`` (share of the most frequent text of five or more), ``scales`` (different points used, of
-    three scales or more), ``missed`` (ids of attention checks), ``signs`` (as above). A number that cannot
-    be had is missing.
+    Columns: ``participant`` (pseudonym), ``sets`` (begun), ``turn_seconds`` (median over turns of the task),
+    ``typed_per_second`` (maximum characters per second over texts of 40 or more characters), ``pasted``
+    (maximum share of such a text that came from the clipboard), ``same_text`` (share of the most frequent
+    text among five or more), ``scales`` (number of distinct points used on three or more scales), ``missed``
+    (ids of attention checks), ``signs`` (see above). Undefined numbers are missing.
 
     Raises:
         NotInLog: if the study was never opened on this log.
     """
     reader.run(study.run_id)
-    turns = pd.DataFrame(_turns(reader, study), columns=["participant", "episode", *_OF_TURNS])
-    rows = [_row(study, str(person), mine) for person, mine in turns.groupby("participant", sort=False)]
+    turns = pd.DataFrame(_turns(reader, study), columns=["participant", "episode", *_TURN_COLUMNS])
+    rows = [_row(study, str(person), own) for person, own in turns.groupby("participant", sort=False)]
     table = pd.DataFrame(rows, columns=[*COLUMNS])
-    usual = table["turn_seconds"].median()
-    fast = table["turn_seconds"] < usual * FAST
+    fast = table["turn_seconds"] < table["turn_seconds"].median() * FAST
     table["signs"] = [
         ("fast", *rest) if quick else rest for quick, rest in zip(fast, table["signs"], strict=True)
     ]
@@ -68,14 +66,14 @@ def signs(reader: LogReader, study: Study) -> pd.DataFrame:
 
 
 def _turns(reader: LogReader, study: Study) -> Iterator[dict[str, Any]]:
-    """Yield what participants said, those who have withdrawn left out."""
+    """Yield participants' turns, without those of people who have withdrawn."""
     for run in study.runs:
         erased = erased_episodes(reader, run)
         for played in reader.turns_of_run(run):
             for turn in () if played.episode.id in erased else played.turns:
-                alone = turn.seat == study.seat or run != study.run_id
+                own_turn = turn.seat == study.seat or run != study.run_id
                 person = turn.payload.get("participant_id") or (
-                    played.episode.participant_id if alone else None
+                    played.episode.participant_id if own_turn else None
                 )
                 if person:
                     yield {
@@ -83,7 +81,7 @@ def _turns(reader: LogReader, study: Study) -> Iterator[dict[str, Any]]:
                         "episode": played.episode.id,
                         "kind": turn.payload.get("kind"),
                         "aside": is_aside(turn),
-                        **{name: getattr(turn, name) for name in _OF_TURNS[2:]},
+                        **{name: getattr(turn, name) for name in _TURN_COLUMNS[2:]},
                     }
 
 
@@ -98,7 +96,7 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
     same = Counter(texts).most_common(1)[0][1] / len(texts) if len(texts) >= _TEXTS else None
     points = _points(study, turns)
     missed = sorted({name for payload in turns["payload"] for name in payload.get(MISSED, ())})
-    shown = {
+    present = {
         "typed": pd.notna(typed) and typed > TYPED,
         "pasted": pd.notna(pasted) and pasted > PASTED,
         "same": same is not None and same > SAME,
@@ -114,7 +112,7 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
         "same_text": same,
         "scales": len(set(points)) if len(points) >= _SCALES else None,
         "missed": tuple(missed),
-        "signs": tuple(name for name, there in shown.items() if there),
+        "signs": tuple(sign for sign, is_present in present.items() if is_present),
     }
 
 

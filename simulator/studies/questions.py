@@ -1,17 +1,17 @@
-"""Questions of a study's own: before the task, in a person's first set, or after it, in every set.
+"""Questions of a study to its participants: before the task of the first set, or after the task of every set.
 
-A study file lists them under ``questions``; four lines make one::
+A study file lists them under ``questions``::
 
     - id: age
       text: {en: "How old are you?", zh: 您的年龄是？}
       kind: number
 
-Those ``when: comprehension`` have a right answer. Who answers one wrongly reads the instructions again,
-and has another try, as often as the study says (`comprehension_tries`), and does not take part after that.
-A question before or after the task that has a right answer is an attention check: whoever misses one goes on,
-and leaves with the code ``failed_check``, if the study has one.
+Questions with ``when: comprehension`` have a right answer. A person who answers one wrongly reads the
+instructions again and gets another try, up to `comprehension_tries`; after that they are screened out.
+Questions before or after the task with a right answer are attention checks: a person who misses one
+continues, and leaves with the code ``failed_check``, if the study has one.
 
-The answers are one turn of the log, ``questions_before``, ``questions_after`` or one for each try, and
+The answers are one turn of the log, ``questions_before`` or ``questions_after``, or one turn per try, and
 columns of the frame of episodes (``answer.age``).
 """
 
@@ -42,36 +42,34 @@ Answer = str | float | int | list[str] | None
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 SCALE_POINTS: Final = range(2, 12)
-# 30,000 in the pages' languages; elsewhere a comma parts decimals, as in 1,5.
+# 30,000 in the pages' languages; other people use a decimal comma, as in 1,5.
 _THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 ASKED_BEFORE: Final = "questions_before"
 ASKED_AFTER: Final = "questions_after"
 TRIED: Final = "comprehension_"
-"""Kinds of the turns that hold the answers; of the last one the number of the try follows."""
+"""The kinds of the turns with the answers; the last one is followed by the number of the try."""
 ASKED: Final[Mapping[str, When]] = {
     "comprehension": "comprehension",
     ASKED_BEFORE: "before",
     ASKED_AFTER: "after",
 }
-"""Stages at which they are asked."""
+"""The stages at which questions are asked."""
 MOST_TRIES: Final = 5
 
 
 def by_language(words: Any) -> Any:
-    """Return the words as they are, if what they go by are languages.
+    """Return `words` unchanged, after checking that the keys of a mapping are languages.
 
     Raises:
-        ValueError: if something else is among them.
+        ValueError: if another key is among them.
     """
     if isinstance(words, Mapping) and (unknown := [name for name in words if name not in get_args(Language)]):
-        raise ValueError(
-            f"{unknown[0]!r} is no language of the pages; they have {', '.join(get_args(Language))}"
-        )
+        raise ValueError(f"{unknown[0]!r} is not a language of the pages ({', '.join(get_args(Language))})")
     return words
 
 
 def as_typed(answer: Any) -> Any:
-    """Return an answer as a page sends it: YAML reads some as numbers or as true and false."""
+    """Return an answer as pages send it, as text: YAML reads some as numbers or booleans."""
     if isinstance(answer, list):
         return [as_typed(part) for part in answer]
     return answer if answer is None else str(answer)
@@ -82,20 +80,18 @@ Words = Annotated[Text | dict[Language, Text], BeforeValidator(by_language)]
 
 
 class Question(BaseModel):
-    """A question of a study's own.
+    """A question of a study.
 
     Attributes:
-        id: of the answer, in the log and in frames.
-        kind: a ``line`` or a ``text`` that is typed, a ``number``, one ``choice`` or several ``choices`` of a
-            list, or a point of a ``scale``.
-        when: ``before`` the task, in a person's first set, or ``after`` it, in every set; ``comprehension``:
-            after the instructions of the first set.
-        right: the right answer of a question about the instructions, or of an attention check; several of
-            ``choices`` as a list.
-        choices: of ``choice`` and ``choices``: what is logged, and its words (by language); a list where both
-            are the same.
-        points: of a scale, which begins at 1.
-        ends: words for the two ends of a scale.
+        id: the name of the answer in the log and in frames.
+        kind: a ``line`` or ``text`` to type, a ``number``, one ``choice`` or several ``choices`` from a list,
+            or a point of a ``scale``.
+        when: ``before`` the task of a person's first set, ``after`` the task of every set, or
+            ``comprehension``: after the instructions of the first set.
+        right: the right answer of a comprehension question or attention check; a list for ``choices``.
+        choices: logged value -> text (by language) of each choice; a list if both are the same.
+        points: the number of points of a scale, which begins at 1.
+        ends: labels of the two ends of a scale.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -118,7 +114,9 @@ class Question(BaseModel):
         if not isinstance(value, list | tuple):
             return value
         if any(isinstance(choice, Mapping | list) for choice in value):
-            raise ValueError("a list holds plain texts; by language, write `logged: {en: …, zh: …}` for each")
+            raise ValueError(
+                "a list contains plain texts; by language, use `logged: {en: …, zh: …}` for each"
+            )
         names = [str(choice) for choice in value]
         if doubled := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{doubled[0]!r} is listed twice")
@@ -128,7 +126,7 @@ class Question(BaseModel):
     def _fits_its_kind(self) -> Self:
         if (self.kind in ("choice", "choices")) != (len(self.choices) > 1):
             raise ValueError(
-                f"{self.id}: a choice needs a list of two choices or more, and other kinds have none"
+                f"{self.id}: choice and choices need two or more choices, and other kinds must have none"
             )
         for kind, names in (("number", ("least", "most")), ("scale", ("points", "ends"))):
             fields = type(self).model_fields
@@ -138,7 +136,7 @@ class Question(BaseModel):
         if self.least is not None and self.most is not None and self.least > self.most:
             raise ValueError(f"{self.id}: least ({self.least:g}) is larger than most ({self.most:g})")
         if self.when == "comprehension" and self.right is None:
-            raise ValueError(f"{self.id}: what is asked when: comprehension has a right answer")
+            raise ValueError(f"{self.id}: a question with when: comprehension must have a right answer")
         if self.right is not None:
             try:
                 self.read(self.right, "study")
@@ -147,22 +145,22 @@ class Question(BaseModel):
         return self
 
     def is_right(self, answer: Answer) -> bool:
-        """Return True if an answer, as it is logged, is the right one."""
+        """Return True if a logged answer is the right one."""
         right = self.read(self.right, "study")
         if isinstance(answer, list) and isinstance(right, list):
             return set(answer) == set(right)
         return answer == right
 
     def all_words(self) -> dict[str, Words]:
-        """Return everything of it that a page shows, by what it is."""
+        """Return all texts of the question that pages show, by name."""
         ends = {} if self.ends is None else {"first end": self.ends[0], "last end": self.ends[1]}
         return {"text": self.text, **self.choices, **ends}
 
     def read(self, value: Any, seat: str) -> Answer:
-        """Return an answer as it is logged; None where an optional question was left open.
+        """Return an answer as it is logged; None if an optional question was left open.
 
         Raises:
-            SeatError: if it is no answer to this question.
+            SeatError: if it is not an answer to this question.
         """
         filled = [str(part).strip() for part in (value if isinstance(value, list) else [value or ""])]
         texts = [checked_length(text, seat) for text in filled if text]
@@ -186,24 +184,24 @@ class Question(BaseModel):
         try:
             number = float(plain)
         except ValueError:
-            message = f"{text!r} is not a number, as {self.id!r} asks for."
+            message = f"{text!r} is not a number; {self.id!r} must be one."
             raise SeatError(message, seat, code="question_number") from None
         least = -math.inf if self.least is None else self.least
         most = math.inf if self.most is None else self.most
         if not (math.isfinite(number) and least <= number <= most):
-            message = f"{text} is smaller or larger than {self.id!r} can be."
+            message = f"{text} is out of range for {self.id!r}."
             raise SeatError(message, seat, code="question_range")
         return int(number) if number.is_integer() else number
 
 
 def missed_checks(questions: Sequence[Question], answers: Mapping[str, Answer]) -> list[str]:
-    """Return the ids of the questions with a right answer that were answered otherwise."""
+    """Return the ids of the questions that were not answered rightly."""
     checks = (question for question in questions if question.right is not None)
     return [question.id for question in checks if not question.is_right(answers[question.id])]
 
 
 def read_answers(questions: Sequence[Question], answers: Any, seat: str) -> dict[str, Answer]:
-    """Return the answers to some questions, by their ids, as they are logged.
+    """Return the answers to questions as they are logged, by id.
 
     Raises:
         SeatError: if an answer is missing, or does not fit its question.

@@ -1,16 +1,15 @@
-"""Who is put where: pure functions over the places that have been given.
+"""Assignment of people to cells: pure functions over the places assigned so far.
 
-A place counts in its cell while it is completed, or live (reserved or started) and not stale. What always
-holds, whatever arrivals, drop-outs, returns and late completions there are (tests/simulator/studies draws
-them at random):
+A place counts in its cell while it is completed, or live (reserved or started) and not stale. Invariants,
+under any arrivals, drop-outs, returns and late completions (tests/simulator/studies draws random ones):
 
-- whenever a place is given, its cell then counts no more than its wanted number: completed + live − stale
-  ≤ wanted. Only somebody who completes after their place was given again can bring a cell above it;
+- right after a place is assigned, its cell is within its quota: completed + live − stale ≤ wanted. Only a
+  person who completes after their place was assigned again can exceed it;
 - a person has at most one live place, never two in one cell, and no more places than sets are allowed;
 - nobody is sent away while there is a place for them;
-- of the cells with room, the one that counts least gets the next person, and within it the finer cell
-  that counts least: unless people drop out, cells of one depth never differ by more than one. A study may
-  ask for another order (`files.Study.assignment`): any cell with room, or the one that counts most.
+- the cell with room and the lowest count gets the next person, and within it the finest cell with the lowest
+  count: unless people drop out, counts of cells at one depth never differ by more than one. A study can ask
+  for another order (`files.Study.assignment`): any cell with room, or the one with the highest count.
 """
 
 from __future__ import annotations
@@ -41,18 +40,18 @@ LIVE: tuple[State, ...] = ("reserved", "started")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A place in a study as it stands now.
+    """The current state of a place in a study.
 
     Attributes:
-        number: 1, 2, 3, … in the order given.
-        cell: None if the person's data have been erased; so is `seed`.
-        attempt: 0; one more each time the set was begun anew.
-        since: when the person was first given it.
-        started_at: when they began; None if they have not.
-        completed_at: when they were done; None if they are not.
-        moved_at: when something last happened in it.
-        continues: the place that this one goes on from, whose time had run out.
-        reason: why it stands as it does, if the log says so.
+        number: 1, 2, 3, … in the order assigned.
+        cell: the cell; None, like `seed`, if the person has been erased.
+        attempt: the number of restarts of the set.
+        since: when the place was first assigned.
+        started_at: when the person began; None if they have not.
+        completed_at: when the person finished; None if they have not.
+        moved_at: the time of the last activity.
+        continues: the id of the expired place that this one continues.
+        reason: the reason of its state, if it is logged.
     """
 
     id: str
@@ -74,28 +73,28 @@ class Place:
 
     @property
     def live(self) -> bool:
-        """Return True if the person is at it, as far as is known."""
+        """True if the place is reserved or started."""
         return self.state in LIVE
 
     def stale(self, now: datetime, after: timedelta) -> bool:
-        """Return True if it is live and nothing has happened in it for longer than `after`."""
+        """Return True if the place is live but without activity for longer than `after`."""
         return self.live and now - self.moved_at > after
 
 
 @dataclass(frozen=True)
 class Quota:
-    """The cells of a design and how many people each is to have.
+    """The cells of a design, and the number of people wanted in each.
 
     Attributes:
-        cells: the finest ones, which people are put in.
-        wanted: people by cell, or by coarser cell (a beginning of cells); each cell has one of them.
+        cells: the finest cells, to which people are assigned.
+        wanted: number of people by cell or by coarser cell (a prefix); exactly one applies to each cell.
     """
 
     cells: tuple[Cell, ...]
     wanted: Mapping[Cell, int]
 
     def __post_init__(self) -> None:
-        """Refuse a design in which a cell has no wanted number, or two.
+        """Refuse a design in which a cell has no number or several.
 
         Raises:
             InputError: names the cell.
@@ -112,7 +111,7 @@ class Quota:
 
     @cached_property
     def coarse(self) -> Mapping[Cell, Cell]:
-        """The cell with the wanted number, by finest cell."""
+        """The coarser cell that has the wanted number, by finest cell."""
         return {
             cell: next(coarse for coarse in self.wanted if cell[: len(coarse)] == coarse)
             for cell in self.cells
@@ -120,25 +119,25 @@ class Quota:
 
     @property
     def total(self) -> int:
-        """Places in all."""
+        """Total number of places."""
         return sum(self.wanted.values())
 
 
 def cell_name(cell: Cell) -> str:
-    """Return a cell as files and tables write it."""
+    """Return the name of a cell in files and tables."""
     return "/".join(cell)
 
 
 def parse_cell(name: str) -> Cell:
-    """Return the cell of that name."""
+    """Return the cell with a name."""
     return tuple(name.split("/"))
 
 
 def wanted_cells(study: Study, items: Mapping[Cell, T]) -> dict[Cell, T]:
-    """Return the items that a study's conditions name; all if it has none.
+    """Return the items named by a study's conditions; all items if it has no conditions.
 
     Raises:
-        InputError: if there is no such item.
+        InputError: if a condition is not an item.
     """
     for cell in (cells := tuple(map(parse_cell, study.conditions)) or tuple(items)):
         if cell not in items:
@@ -150,12 +149,12 @@ def wanted_cells(study: Study, items: Mapping[Cell, T]) -> dict[Cell, T]:
 
 
 def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
-    """Return how many people a study wants where; of a study with two seats, how many pairs.
+    """Return a study's quota of people; with two seats, of pairs.
 
     Args:
-        study: says the numbers; a total is spread evenly over the first parts of the cells, what does not
-            divide goes to cells drawn by the study's seed.
-        cells: made by the benchmark; None: the study's own conditions.
+        study: the study; a total is spread evenly over the first parts of the cells, and the remainder goes
+            to cells drawn by the study's seed.
+        cells: the benchmark's cells; None for the study's conditions.
 
     Raises:
         InputError: if there are no cells, two are the same, or numbers and cells do not fit.
@@ -175,12 +174,12 @@ def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
 def _spread(total: int, cells: Sequence[Cell], seed: int) -> dict[Cell, int]:
     coarse = list(dict.fromkeys(cell[:1] for cell in cells))
     share, rest = divmod(total, len(coarse))
-    lucky = Random(derive_seed(seed, "participants")).sample(coarse, rest)
-    return {cell: share + (cell in lucky) for cell in coarse}
+    drawn = Random(derive_seed(seed, "participants")).sample(coarse, rest)
+    return {cell: share + (cell in drawn) for cell in coarse}
 
 
 def counted(places: Iterable[Place], now: datetime, stale_after: timedelta) -> Counter[Cell]:
-    """Return completed + live − stale places, by finest cell."""
+    """Count completed + live − stale places by finest cell."""
     return Counter(
         place.cell
         for place in places
@@ -197,16 +196,16 @@ def choose(
     had: Collection[Cell] = (),
     order: Assignment = "balanced",
 ) -> Cell | None:
-    """Return the cell that the next person is put in; None if there is no place for them.
+    """Return the cell of the next person; None if there is no room.
 
-    Of the cells under their wanted number the one that counts least, within it the finest cell that counts
-    least. Where several do, the one whose cells between (subject/arrow) count least, then the one whose
-    parts (arrow, x) count least over the whole study; then `seed` decides. Where items are to be finished, of
-    the cells under their wanted number the one that counts most; at random, any cell.
+    ``balanced``: among cells below their wanted number, the one with the lowest count, and within it the
+    finest cell with the lowest count. Ties go to the lowest count of intermediate cells (subject/arrow), then
+    to the lowest count of parts (arrow, x) over the study; then `seed` decides. ``finish_items``: the highest
+    count among cells below their wanted number. ``random``: any cell with room.
 
     Args:
         quota: the design.
-        fine: how many places count, by finest cell.
+        fine: the counts by finest cell (`counted`).
         seed: breaks ties.
         had: cells that the person has been in.
         order: see `files.Study.assignment`.
@@ -238,6 +237,6 @@ def choose(
 
 
 def has_room(quota: Quota, fine: Counter[Cell], cell: Cell) -> bool:
-    """Return True if `cell` counts less than its wanted number; `fine` as for `choose`."""
+    """Return True if `cell` is below its wanted number; `fine` as for `choose`."""
     coarse = quota.coarse[cell]
     return sum(count for other, count in fine.items() if quota.coarse[other] == coarse) < quota.wanted[coarse]

@@ -1,13 +1,12 @@
-"""Do the books balance? Who took part, what was played, and what the recruiting platform says.
+"""Reconciliation of a study's places, episodes and platform submissions; payment files for the platform.
 
-Three ledgers tell of the same people: the places of the study (assignment rows), the episodes that were
-played, and, if given, an export of submissions from Prolific. Whatever one says that another does not is a
-`Finding`, a sentence with the person's pseudonym in it; nobody's outside identity is printed.
+Three ledgers describe the same people: the places of the study (assignment rows), the episodes played, and
+optionally an export of submissions from Prolific. Each disagreement is a `Finding`, a sentence with the
+person's pseudonym; platform ids are never printed.
 
-The platform is handed files: whom to approve, look at or reject, and who gets a bonus. They name people as
-the platform does, so they hold what the log keeps apart: delete them when they have been handed in. An id is
-what stood in somebody's link; one that no platform gives (`_ID`) is written nowhere, so that nobody adds a
-line, a formula or a bonus by what they call themselves.
+Payment files list people to approve, review or reject, and bonuses. They contain platform ids, which the log
+keeps separate: delete the files once they are submitted. Ids come from people's links, so an id that no
+platform uses (`_ID`) is not written: it could inject a line, a formula or a bonus.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.people import recognise
 from simulator.studies.quota import Place, State, cell_name
 
-# Columns by the names that newer and older exports of Prolific give them, in lower case.
+# Column names in newer and older exports from Prolific, in lower case.
 _PERSON: Final = ("participant id", "participant_id")
 _STATUS: Final = ("status",)
 _CODE: Final = ("completion code", "entered_code")
-# What the platform calls a submission that was handed in, and one that was not.
+# The platform's statuses of completed and of abandoned submissions.
 _DONE: Final = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED", "REJECTED")
 _LEFT: Final = ("RETURNED", "TIMED-OUT")
 _NO_CODE: Final = ("", "NOCODE")
@@ -41,12 +40,12 @@ _NO_CODE: Final = ("", "NOCODE")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Two ledgers that do not agree.
+    """A disagreement between two ledgers.
 
     Attributes:
-        kind: names the disagreement (``not_here``, ``code``, …).
-        participant: whom it is about; empty if about nobody in particular.
-        explained: it is as it should be once one knows this; else somebody should look.
+        kind: the kind of disagreement (``not_here``, ``code``, …).
+        participant: the person's pseudonym; empty if it is about nobody in particular.
+        explained: True if the sentence explains it; otherwise a researcher should check.
     """
 
     kind: str
@@ -60,8 +59,8 @@ class Submission:
     """A row of the platform's export.
 
     Attributes:
-        line: in the file, from 1.
-        participant: the pseudonym; None if the row names nobody.
+        line: the line in the file, from 1.
+        participant: the pseudonym; None if the row has no usable id.
     """
 
     line: int
@@ -72,12 +71,13 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The ledgers' totals and what does not agree.
+    """The ledgers' totals and their disagreements.
 
     Attributes:
-        episodes: by how they ended; ``running`` if they have not.
-        submissions: by status, None without an export.
-        findings: what there is to say, those to look at first.
+        places: counts by state.
+        episodes: counts by ending; ``running`` for open ones.
+        submissions: counts by status; None without an export.
+        findings: all disagreements, unexplained ones first.
     """
 
     places: Mapping[State, int]
@@ -87,7 +87,7 @@ class Balance:
 
     @property
     def balanced(self) -> bool:
-        """Return True if nobody needs to look."""
+        """True if all findings are explained."""
         return all(finding.explained for finding in self.findings)
 
 
@@ -95,9 +95,9 @@ def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) ->
     """Compare the ledgers of a study.
 
     Args:
-        desk: of the study.
-        reader: of its log.
-        export: submissions as Prolific exports them (CSV), if there are any.
+        desk: the study's desk.
+        reader: a reader of its log.
+        export: a CSV file of submissions exported from Prolific, if any.
 
     Raises:
         InputError: if the export cannot be read.
@@ -123,7 +123,7 @@ def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) ->
 
 
 def read_export(desk: StudyDesk, reader: LogReader, path: Path) -> tuple[Submission, ...]:
-    """Return the submissions in an export of Prolific, people as pseudonyms.
+    """Return the submissions in an export from Prolific, with pseudonyms in place of ids.
 
     Raises:
         InputError: if the file cannot be read or lacks a column.
@@ -140,7 +140,7 @@ def read_export(desk: StudyDesk, reader: LogReader, path: Path) -> tuple[Submiss
     for line, row in enumerate(table[1:], start=2):
         if len(row) != len(head):
             if row:
-                raise InputError(f"{path}:{line}: {len(row)} cells, the head has {len(head)}")
+                raise InputError(f"{path}:{line}: {len(row)} cells, but the header has {len(head)}")
             continue
         known = recognise(desk.study, key, {first: row[person]})
         name = known.participant if known else None
@@ -152,11 +152,11 @@ def _column(path: Path, head: Sequence[str], names: Sequence[str]) -> int:
     for name in names:
         if name in head:
             return head.index(name)
-    raise InputError(f"{path}:1: no column {names[0]!r}; is it an export of Prolific's submissions?")
+    raise InputError(f"{path}:1: no column {names[0]!r}; is this an export of submissions from Prolific?")
 
 
 def _quotas(desk: StudyDesk, places: Sequence[Place], pending: frozenset[str]) -> Iterator[Finding]:
-    """Yield cells with more completed places than wanted, and erasures that were cut short."""
+    """Yield findings on cells above their quota, and on unfinished erasures."""
     for coarse, wanted in desk.quota.wanted.items():
         within = [place for place in places if place.cell and desk.quota.coarse[place.cell] == coarse]
         done = [place for place in within if place.state == "completed"]
@@ -175,7 +175,7 @@ def _quotas(desk: StudyDesk, places: Sequence[Place], pending: frozenset[str]) -
 def _reconcile_episodes(
     places: Sequence[Place], episodes: Sequence[Episode], status: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """Yield people whose episodes do not fit their places."""
+    """Yield findings on people whose episodes do not match their places."""
     states: dict[str, Counter[State]] = {}
     for place in places:
         states.setdefault(place.participant, Counter())[place.state] += 1
@@ -187,13 +187,11 @@ def _reconcile_episodes(
         has, did = states.get(person, Counter()), played.get(person, Counter())
         done, finished = has["completed"], did["completed"] + did["truncated"]
         if not has:
-            yield Finding("no_place", person, f"{person} has played, but was never given a place.")
+            yield Finding("no_place", person, f"{person} has played, but never had a place.")
         elif has["withdrawn"] or has["excluded"]:
             continue
         elif done > finished:
-            yield Finding(
-                "not_played", person, f"{person} is marked completed, but has no episode that was finished."
-            )
+            yield Finding("not_played", person, f"{person} is marked completed, but has no finished episode.")
         elif finished > done:
             state = next(place.state for place in reversed(places) if place.participant == person)
             yield Finding("not_marked", person, f"{person} finished an episode, but the place is {state}.")
@@ -202,60 +200,61 @@ def _reconcile_episodes(
 def _paid(
     desk: StudyDesk, places: Sequence[Place], submissions: Sequence[Submission], named: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield people whose submissions do not fit their places."""
-    standing: dict[str, Place] = {}
+    """Yield findings on people whose submissions do not match their places."""
+    current: dict[str, Place] = {}
     for place in places:
-        if place.participant not in standing or standing[place.participant].state != "completed":
-            standing[place.participant] = place
-    there: dict[str, list[Submission]] = {person: [] for person in standing}
+        if place.participant not in current or current[place.participant].state != "completed":
+            current[place.participant] = place
+    submitted: dict[str, list[Submission]] = {person: [] for person in current}
     unknown = 0
-    forgotten = sum(place.erased for place in standing.values())
+    erased = sum(place.erased for place in current.values())
     for submission in submissions:
         if submission.participant is None:
             yield Finding("nobody", "", f"Line {submission.line} of the export names nobody.")
-        elif submission.participant in there:
-            there[submission.participant].append(submission)
+        elif submission.participant in submitted:
+            submitted[submission.participant].append(submission)
         else:
-            # Whoever was erased cannot be told from somebody who was never here; so many there can be.
-            said = f"Line {submission.line} of the export ({submission.status}): the person has no place here"
-            said += f"; of those who had, {forgotten} are erased." if forgotten else ", and never had."
-            handed_in = submission.status in _DONE
-            unknown += handed_in
-            explained = not handed_in or unknown <= forgotten
-            yield Finding("not_here", submission.participant, said, explained=explained)
-    for person, place in standing.items():
-        if there[person]:
-            yield from _reconcile_person(desk, place, there[person])
+            # An erased person looks like one who was never here; at most `erased` such lines are explained.
+            sentence = f"Line {submission.line} of the export ({submission.status}): the person has no place"
+            sentence += f" here; {erased} who had one are erased." if erased else " here, and never had one."
+            done = submission.status in _DONE
+            unknown += done
+            explained = not done or unknown <= erased
+            yield Finding("not_here", submission.participant, sentence, explained=explained)
+    for person, place in current.items():
+        if submitted[person]:
+            yield from _reconcile_person(desk, place, submitted[person])
         elif place.state == "completed":
             known = person in named
-            said = "the export does not have them" if known else "they did not come by the platform"
-            yield Finding("not_there", person, f"{person} completed here; {said}.", explained=not known)
+            why = "the export does not list them" if known else "they did not come from the platform"
+            yield Finding("not_there", person, f"{person} completed here; {why}.", explained=not known)
 
 
 def _reconcile_person(desk: StudyDesk, place: Place, submissions: Sequence[Submission]) -> Iterator[Finding]:
-    """Yield what one person's submissions and place say of each other."""
+    """Yield disagreements between one person's submissions and place."""
     person, state = place.participant, place.state
     done = [submission for submission in submissions if submission.status in _DONE]
     if len(done) > 1:
         lines = ", ".join(str(submission.line) for submission in done)
-        yield Finding("twice", person, f"{person} handed in {len(done)} times (lines {lines} of the export).")
+        sentence = f"{person} submitted {len(done)} times (lines {lines} of the export)."
+        yield Finding("twice", person, sentence)
     if done and (place.live or state == "expired"):
-        said = f"{person} is {done[0].status} there, but here the place is {state}."
-        yield Finding("not_completed", person, said)
+        sentence = f"{person} is {done[0].status} there, but here the place is {state}."
+        yield Finding("not_completed", person, sentence)
     elif done and state == "excluded":
-        said = f"{person} is {done[0].status} there, and excluded here."
-        yield Finding("excluded", person, said, explained=True)
+        sentence = f"{person} is {done[0].status} there, and excluded here."
+        yield Finding("excluded", person, sentence, explained=True)
     elif done and state != "withdrawn":
         due = desk.completion(person).code or ""
         for submission in done:
             if submission.code != due and (due or submission.code not in _NO_CODE):
                 entered = "no code" if submission.code in _NO_CODE else f"the code {submission.code}"
                 expected = f"the code {due}" if due else "no code"
-                said = f"{person} handed in {entered} (line {submission.line}); for {state} it is {expected}."
-                yield Finding("code", person, said)
+                sentence = f"{person} submitted {entered} (line {submission.line}), not {expected} ({state})."
+                yield Finding("code", person, sentence)
     elif state == "completed" and any(submission.status in _LEFT for submission in submissions):
-        said = f"{person} completed here, but is {submissions[-1].status} there, and so not paid."
-        yield Finding("not_paid", person, said)
+        sentence = f"{person} completed here, but is {submissions[-1].status} there, and so not paid."
+        yield Finding("not_paid", person, sentence)
 
 
 APPROVE: Final = "approve.csv"
@@ -268,14 +267,14 @@ _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,199}")
 
 @dataclass(frozen=True, kw_only=True)
 class Payment:
-    """Pay that is owed in a study, by the platform's names of people.
+    """The payment due in a study, by platform id.
 
     Attributes:
-        approve: who was done and missed no attention check.
-        review: who was done and missed one: nothing is rejected by itself.
-        reject: whom a researcher excluded though they were done, and the reason that was given.
-        bonus: what each gets besides, in the study's currency; nobody stands there with nothing.
-        unknown: pseudonyms of people who were done but did not come by the platform, or by no id of one.
+        approve: people who finished and missed no attention check.
+        review: people who finished and missed one; nobody is rejected automatically.
+        reject: people who finished but were excluded by a researcher, and the reason.
+        bonus: bonus per person in the study's currency, without zeros.
+        unknown: pseudonyms of people who finished but have no platform id, or no valid one.
     """
 
     approve: tuple[str, ...]
@@ -285,7 +284,7 @@ class Payment:
     unknown: tuple[str, ...]
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write a file for each list that is not empty: an id a line; a reason or a bonus behind a comma."""
+        """Write a file for each non-empty list: one id per line, with reason or bonus after a comma."""
         folder.mkdir(parents=True, exist_ok=True)
         lines: dict[str, list[tuple[str, ...]]] = {
             APPROVE: [(person,) for person in self.approve],
@@ -299,9 +298,9 @@ class Payment:
 def payment_of(
     desk: StudyDesk, reader: LogReader, *, metric: str | None = None, amount: float = 0.0
 ) -> Payment:
-    """Return what is owed to those who were done.
+    """Return the payment of everybody who finished.
 
-    `metric`: whose value, summed over a person's sets, is paid as a bonus.
+    `metric`: the score that earns a bonus, summed over a person's sets and multiplied by `amount`.
 
     Raises:
         InputError: if no episode of the study has such a score.
@@ -344,7 +343,7 @@ def payment_of(
 
 
 def _players(played: Played) -> set[str]:
-    """Return who played an episode: its participant, or both of a pair."""
+    """Return the people who played an episode: its participant, or both of a pair."""
     people = {turn.payload.get("participant_id") for turn in played.turns}
     return {person for person in (*people, played.episode.participant_id) if person}
 

@@ -1,7 +1,7 @@
-"""Episodes that participants of studies play, whatever the benchmark: what the web app calls.
+"""Sessions of participants in studies, for every benchmark, as called by the web app.
 
-A benchmark's sessions are a `StudySessions` with its `StudyMaterial`; who gets a place, what became of it and
-how somebody leaves is the same for all of them.
+A benchmark's sessions are a `StudySessions` with its `StudyMaterial`; admission, places and completion are
+the same for all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.studies.admission import REFUSALS, Admission, Completion, Entry, 
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED, REST, WAYS_OUT, declined
-from simulator.studies.held import HeldStudies
+from simulator.studies.held import SessionsWithStudies
 from simulator.studies.pairing import MODEL_FAILED, REASONS
 from simulator.studies.pairs import Pairs
 from simulator.studies.places import BY_RESEARCHER
@@ -34,31 +34,31 @@ from trees import Language
 _ANEW: Final = "The set was begun anew."
 _GIVEN_AWAY: Final = "The place had been given to somebody else."
 NEUTRAL: Final = "neutral"
-"""In the payload of a turn that stands in place of one that a model did not give."""
+"""The payload field of a turn that replaces a missing answer of a model."""
 _log = logging.getLogger(__name__)
 
 
-class StudySessions(HeldStudies):
-    """Episodes with people in them, in free play and in studies.
+class StudySessions(SessionsWithStudies):
+    """Episodes with people, in free play and in studies.
 
     A study's episode has the options ``study`` (true), ``language``, ``set`` (the seed of its place),
     ``place`` (its number) and, from a person's second set on, ``begun`` (true): consent and instructions are
-    then not asked for again. ``break`` (true): a break is offered before it.
+    then skipped. With ``break`` (true), it begins with a break.
     """
 
-    # What the pages call
+    # Called by the pages
 
     async def enter(
         self, study_id: str, *, identity: Mapping[str, str], participant_key: str, language: str
     ) -> Entry:
-        """Give somebody a place in a study, or go on with the one they have.
+        """Give a person a place in a study, or continue the one they have.
 
         Args:
             study_id: the study.
-            identity: the parameters of the link they came by (``PROLIFIC_PID``, …), if any.
-            participant_key: the browser's own key: it stands for them where the link names nobody, and
-                keeps their place from others where it does.
-            language: of the pages, if the study has them in it; else the study's.
+            identity: the parameters of the person's link (``PROLIFIC_PID``, …), if any.
+            participant_key: the browser's own key: it identifies the person if the link does not, and
+                protects their place if it does.
+            language: the language of the pages, if the study supports it; else the study's.
 
         Raises:
             InputError: if there is no such study.
@@ -77,10 +77,10 @@ class StudySessions(HeldStudies):
         return await self._entry(desk, admission, pages)
 
     async def next_set(self, episode_id: str) -> Entry:
-        """Give the participant of a study's episode another set, or the one that they are at.
+        """Give the participant of a study's episode another set, or their current one.
 
         Args:
-            episode_id: a set of theirs that is done. It says who they are: nothing else is needed.
+            episode_id: a completed set of the participant, which identifies them.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -96,7 +96,7 @@ class StudySessions(HeldStudies):
         return await self._entry(desk, admission, pages)
 
     def sets(self, episode_id: str) -> Sets:
-        """Return where the participant of an episode stands.
+        """Return the progress of an episode's participant.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -112,9 +112,9 @@ class StudySessions(HeldStudies):
         )
 
     async def withdraw(self, episode_id: str) -> None:
-        """Take a participant out of their study: nothing of theirs counts any more, in any set.
+        """Withdraw a participant from their study: none of their sets count any more.
 
-        After the study's days they are erased: what they said, and who they are.
+        After `Study.erase_after_days` they are erased: what they said, and who they are.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -123,7 +123,7 @@ class StudySessions(HeldStudies):
         episode, desk, person = self._taking_part(episode_id)
         if pairs := self._pairs_of(episode):
             await pairs.leave(episode_id)
-        # Erasing reaches whatever they have done on this log, so nothing of it may go on afterwards.
+        # Erasing covers everything they did on this log, so all their episodes end here.
         for episode in self._reader.episodes(participant_id=person):
             live = ActiveEpisode(
                 episode=episode, item=None, seats={}, record=Recorder(self._log, durable=True)
@@ -139,7 +139,7 @@ class StudySessions(HeldStudies):
                 await other.withdrawn_later(person)
 
     def completion(self, episode_id: str) -> Completion | None:
-        """Return how a participant leaves once their episode has ended; None before, and in free play."""
+        """Return the completion of a participant whose episode has ended; None before, and in free play."""
         episode = self._reader.episode(episode_id)
         desk = self._study_desk(episode)
         if desk is None or self._reader.ending(episode_id) is None:
@@ -157,11 +157,11 @@ class StudySessions(HeldStudies):
         await desk.acknowledged(person, message)
 
     def pairs(self, episode_id: str) -> Pairs | None:
-        """Return what participants of a study are paired by in whose set an episode is; None if nobody is."""
+        """Return the `Pairs` of an episode's study; None if its participants are not paired."""
         return self._pairs_of(self._reader.episode(episode_id))
 
     async def view(self, episode_id: str, seat: str) -> Any:
-        """See `Sessions.view`; of people who are paired, their task, or that they wait for it."""
+        """Return a person's view (see `Sessions.view`); for paired people the task, or the waiting room."""
         episode = self._reader.episode(episode_id)
         await self._end_if_taken_away(episode)
         pairs = self._pairs_of(episode)
@@ -171,11 +171,10 @@ class StudySessions(HeldStudies):
         return await self._settle_ending(episode, shown)
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
-        """See `Sessions.submit`.
+        """Submit a reply; see `Sessions.submit`.
 
-        In a study, the first thing said is ``yes`` or ``no`` to the consent, unless the set is not the
-        person's first one. Somebody whose place has been given to somebody else meanwhile cannot begin:
-        their episode ends.
+        In a person's first set of a study, the first reply is ``yes`` or ``no`` to the consent. A person
+        whose place has been given to somebody else in the meantime cannot begin: their episode ends.
         """
         episode = self._reader.episode(episode_id)
         if await self._end_if_taken_away(episode):
@@ -194,24 +193,24 @@ class StudySessions(HeldStudies):
         return await self._settle_ending(episode, shown)
 
     async def replay(self, episode_id: str, seat: str) -> Any:
-        """See `Sessions.replay`; of a study only a set that was done, if participants may see it.
+        """Return a replay (see `Sessions.replay`); in a study only of a completed set, if results are shown.
 
         Raises:
-            ConflictError: if the episode has not ended, or is not shown.
+            ConflictError: if the episode has not ended, or may not be shown.
         """
         episode, ending = self._reader.episode(episode_id), self._reader.ending(episode_id)
         desk, pairs = self._study_desk(episode), self._pairs_of(episode)
         if desk is not None and not self._materials[desk.study.id].shows_result:
-            raise ConflictError("This study does not show its participants how they did.")
+            raise ConflictError("This study does not show participants their results.")
         if desk is not None and ending is not None and ending.status == "aborted":
-            raise ConflictError("The set was not done to its end; there is nothing to be shown.")
+            raise ConflictError("The set was not finished, so there is no result to show.")
         task = pairs.task(episode) if pairs else None
         return await super().replay(task.episode_id if task else episode_id, seat)
 
     # Places and their episodes
 
     async def _entry(self, desk: StudyDesk, admission: Admission, language: Language) -> Entry:
-        """Return the episode of somebody who has been admitted, or why there is none."""
+        """Return the episode of an admitted person, or the reason why there is none."""
         for _ in range(2):
             if not admission.placed or admission.place is None:
                 break
@@ -219,13 +218,13 @@ class StudySessions(HeldStudies):
                 try:
                     episode = await self._episode_of(desk, admission.place, language)
                 except _AbsentError as error:
-                    # Their place is kept: who comes back later goes on from here.
+                    # The place is kept: a person who comes back later continues from here.
                     _log.error("study %s: nobody can begin: %s", desk.study.id, error)
                     return Entry(refusal="later")
             row, ending = self._reader.episode(episode), self._reader.ending(episode)
             if ending is None:
                 return Entry(episode_id=episode, seat=self._seat(row))
-            # The server was killed before it could note the end.
+            # The server was killed before it could record the end.
             await self._settle(row, ending)
             admission = await desk.another(admission.place.participant, language)
         person, most = admission.participant, desk.study.sets_per_participant
@@ -234,12 +233,12 @@ class StudySessions(HeldStudies):
         return Entry(refusal="done" if done >= most > 1 else REFUSALS[admission.code], completion=left)
 
     async def _episode_of(self, desk: StudyDesk, place: Place, language: Language) -> str:
-        """Return the episode of a place, begun if it has not been yet."""
+        """Return the episode of a place; start it if needed."""
         assert place.cell is not None
         assert place.seed is not None
         study, person = desk.study, place.participant
         for episode in self._reader.episodes(study.sets_run, participant_id=person):
-            # A place that goes on from another has its seed; a set that is begun anew has not.
+            # A place that continues another one has the same seed; a restarted set has a new one.
             if episode.options.get("set") != place.seed:
                 await self._abort(episode.id, _ANEW, self._seat(episode))
             elif not self._given_away(episode.id):
@@ -271,11 +270,11 @@ class StudySessions(HeldStudies):
         )
 
     async def _end_if_taken_away(self, episode: Episode) -> bool:
-        """End a set whose place a researcher has taken from its holder; return True if that is done now."""
+        """End a set whose place a researcher has taken away; return True if it was ended now."""
         desk, person = self._study_desk(episode), episode.participant_id
         if desk is None or person is None or not desk.is_taken_away(person, episode.options["set"]):
             return False
-        # Read last: hardly any place is taken away, and every page asks.
+        # Checked last: few places are taken away, but every request comes here.
         if self._reader.ending(episode.id) is not None:
             return False
         async with self._lock(episode.id):
@@ -283,7 +282,7 @@ class StudySessions(HeldStudies):
         return True
 
     async def _gave_up(self, episode: Episode) -> bool:
-        """Do what the study says once a model has failed too often; return True if that is done now."""
+        """Apply the study's policy once a model has failed too often; return True if it was applied now."""
         desk = self._study_desk(episode)
         if desk is None or desk.study.model_failure.then == "wait" or episode.id not in self._warnings:
             return False
@@ -298,7 +297,7 @@ class StudySessions(HeldStudies):
         return True
 
     async def _say_neutral(self, desk: StudyDesk, episode: Episode) -> bool:
-        """Let the study's words stand for the model that is due; return False if it cannot say them."""
+        """Make the study's neutral text the model's turn; return False if the rules do not allow it."""
         here = await self._load(episode)
         seat = self._machine.due(here.live, here.state)
         if seat is None or here.live.seats[seat].kind == PERSON:  # another server was first
@@ -308,60 +307,60 @@ class StudySessions(HeldStudies):
         try:
             turn = self._machine.accept(here.live, here.state, seat, reply)
         except SeatError as error:
-            _log.error("study %s: the %s cannot say the neutral words: %s", desk.study.id, seat, error)
+            _log.error("study %s: the %s cannot say the neutral text: %s", desk.study.id, seat, error)
             return False
         with suppress(LogConflict):  # another server was first
             await self._log.write(replace(turn, payload={**turn.payload, NEUTRAL: True}))
         return True
 
     async def _begin(self, desk: StudyDesk, episode: Episode) -> None:
-        """Tell the desk that a participant begins, or end the episode if they may not any more."""
+        """Record at the desk that a participant begins; end the episode if they may not begin any more."""
         assert episode.participant_id is not None
         if not (await desk.started(episode.participant_id)).placed:
             async with self._lock(episode.id):
                 await self._abort(episode.id, _GIVEN_AWAY, self._seat(episode))
 
     async def _settle_ending(self, episode: Episode, shown: Any) -> Any:
-        """Return a page of an episode, after the desk was told how that ended."""
-        # The page of people who are paired may be that of their task, whose ending is not their set's.
+        """Record a set's ending at the desk, if it has ended, and return `shown`."""
+        # Paired people may be shown their task, whose ending is not their set's.
         ending = self._reader.ending(episode.id) if self._pairs_of(episode) else shown.ending
         await self._settle(episode, ending)
         return shown
 
     async def _settle(self, episode: Episode, ending: Ending | None) -> None:
-        """Tell the desk how a study's episode ended; again if the server was killed before it could."""
+        """Record the ending of a study's episode at the desk, unless that has been done."""
         desk, person = self._study_desk(episode), episode.participant_id
         if desk is None or ending is None or person is None or ending.message in (_ANEW, _GIVEN_AWAY):
             return
-        mine = desk.places_of(person)
-        place = next((place for place in mine if place.seed == episode.options["set"]), None)
-        if place is None:  # erased, or begun anew
+        places = desk.places_of(person)
+        place = next((place for place in places if place.seed == episode.options["set"]), None)
+        if place is None:  # erased, or restarted
             return
         if ending.status != "aborted" and place.state in ("reserved", "started", "expired"):
-            # Also where scoring failed: the person has done their part.
+            # Even if scoring failed: the person has done their part.
             missed = any(turn.payload.get(MISSED) for turn in self._reader.turns(episode.id))
             await desk.completed(person, failed_check=missed)
         elif ending.message == WAYS_OUT["withdrawn"] and place.live:
-            # The server was killed before it could say so.
+            # The server was killed before it could record the withdrawal.
             await desk.withdrawn_later(person)
         elif ending.status == "aborted" and place.live:
             await self._leave(desk, person, ending)
 
     async def _leave(self, desk: StudyDesk, person: str, ending: Ending) -> None:
-        """Free the place of somebody whose episode was broken off."""
-        mine = ending.cause == self._seat(self._reader.episode(ending.episode_id))
-        if not mine or ending.message in REASONS:
+        """Free the place of a person whose episode was aborted."""
+        own_fault = ending.cause == self._seat(self._reader.episode(ending.episode_id))
+        if not own_fault or ending.message in REASONS:
             await desk.returned(person, ending.message)
         elif not declined(self._reader.turns(ending.episode_id)):
             await desk.screened_out(person, ending.message)
         elif self._is_new(desk, person):
-            # Somebody who did not consent and did nothing else here: nothing is kept.
+            # Nothing is kept of a person who did not consent and did nothing else here.
             await desk.withdrawn(person)
         else:
             await desk.returned(person, "no consent")
 
     def _is_new(self, desk: StudyDesk, person: str) -> bool:
-        """Return True if a person has been in no other study on this log, and has done no set of this one."""
+        """Return True if a person has been in no other study on this log, and has completed no set here."""
         runs = {row.run_id for row in self._reader.assignments(participant_id=person)} | {
             episode.run_id for episode in self._reader.episodes(participant_id=person)
         }
@@ -372,19 +371,19 @@ class StudySessions(HeldStudies):
         return ending is not None and ending.message == _GIVEN_AWAY
 
     def _taking_part(self, episode_id: str) -> tuple[Episode, StudyDesk, str]:
-        """Return a study's episode, its desk and who plays it."""
+        """Return a study's episode, its desk and its participant."""
         episode = self._reader.episode(episode_id)
         desk = self._study_desk(episode)
         if desk is None or episode.participant_id is None:
-            raise InputError("This is no episode of a study: it has no sets, and nothing to withdraw from.")
+            raise InputError("This episode is not part of a study: it has no sets, and no way to withdraw.")
         return episode, desk, episode.participant_id
 
 
 class _AbsentError(Exception):
-    """A model that is to sit opposite a participant does not answer."""
+    """A model that is to play with a participant does not answer."""
 
 
 def _refuse_changed(study: Study, error: InputError) -> Entry:
-    """Return the refusal of a study whose file was changed after it had been opened."""
+    """Return the refusal for a study that was changed after it had been opened."""
     _log.error("study %s cannot be entered: %s", study.id, error)
     return Entry(refusal="closed")

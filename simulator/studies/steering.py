@@ -1,7 +1,7 @@
-"""A study in the hands of a researcher: what it comes to, where it stands, opened, paused, closed and cited.
+"""Operations of a researcher on a study: plan, status, open, pause, close, and snapshots for citation.
 
-The log in a snapshot holds the study's runs alone, without outside identities and without whoever has
-withdrawn. Every Askback reads it (``--log FOLDER/log.sqlite``) and scores it again, to the same numbers.
+The log in a snapshot contains only the study's runs, without platform ids and without people who have
+withdrawn. Any Askback installation reads it (``--log FOLDER/log.sqlite``) and reproduces its scores.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simulator.catalog import attempt
 from simulator.studies.admission import AdmissionState, erase_due
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.known import opened, studies_of
+from simulator.studies.known import all_studies, opened_studies
 from simulator.studies.material import StudyMaterial, material_of
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import quota_of
@@ -39,10 +39,10 @@ class Plan:
     """The size, seats and cost of a study.
 
     Attributes:
-        seating: seat -> who sits there.
-        total: pay of all sets; None if nothing is paid.
-        hourly: pay, if a set takes as long as the file says.
-        no_code: ways to leave that a platform is told of, and for which there is no completion code.
+        seating: seat -> player.
+        total: pay of all sets; None for no pay.
+        hourly: pay per hour, if a set takes as long as announced.
+        no_code: outcomes without a completion code.
     """
 
     sets: int
@@ -54,11 +54,11 @@ class Plan:
     no_code: tuple[str, ...]
 
 
-class StudyStanding(NamedTuple):
+class StudyStatus(NamedTuple):
     """A study on a log.
 
     Attributes:
-        state: ``ready`` as long as it was never opened there.
+        state: ``ready`` if it was never opened there.
     """
 
     study: Study
@@ -67,10 +67,10 @@ class StudyStanding(NamedTuple):
 
 
 def plan_of(study: Study) -> Plan:
-    """Return what a study asks for: places, conditions, time and money.
+    """Return a study's number of places, conditions and people, and its pay.
 
     Raises:
-        InputError: if its benchmark cannot hold it.
+        InputError: if its benchmark cannot run it.
     """
     material = required_material(study)
     material.check()
@@ -91,9 +91,9 @@ def plan_of(study: Study) -> Plan:
 
 
 def required_material(study: Study) -> StudyMaterial[Any]:
-    """Return the material of a study that was looked up among those that there are."""
+    """Return the material of a known study."""
     material = material_of(study)
-    assert material is not None  # benchmarks that hold no studies have none
+    assert material is not None  # known studies belong to benchmarks that support studies
     return material
 
 
@@ -103,24 +103,24 @@ def desk_of(study: Study, log: LogWriter, reader: LogReader) -> StudyDesk:
     return StudyDesk(log, reader, study, material.cells, seats=material.seating)
 
 
-def standings(log: LogWriter, reader: LogReader) -> tuple[StudyStanding, ...]:
-    """Return how every study that there is stands, but for those that cannot be read here."""
-    known = opened(reader)
+def study_statuses(log: LogWriter, reader: LogReader) -> tuple[StudyStatus, ...]:
+    """Return the status of all known studies, except those that cannot be read here."""
+    known = opened_studies(reader)
 
-    def stand(study: Study) -> StudyStanding:
-        return study_standing(desk_of(study, log, reader), opened=study.id in known)
+    def stand(study: Study) -> StudyStatus:
+        return study_status(desk_of(study, log, reader), opened=study.id in known)
 
-    there = (attempt(f"study {study.id}", partial(stand, study)) for study in studies_of(reader).values())
+    there = (attempt(f"study {study.id}", partial(stand, study)) for study in all_studies(reader).values())
     return tuple(each for each in there if each is not None)
 
 
-def study_standing(desk: StudyDesk, *, opened: bool) -> StudyStanding:
-    """Return how a study stands; `opened`: at some time on its log."""
-    return StudyStanding(desk.study, desk.admitting.state if opened else "ready", desk.progress())
+def study_status(desk: StudyDesk, *, opened: bool) -> StudyStatus:
+    """Return the status of a study; `opened`: True if it was ever opened on its log."""
+    return StudyStatus(desk.study, desk.admitting.state if opened else "ready", desk.progress())
 
 
 def admit_as(desk: StudyDesk, state: AdmissionState) -> bool:
-    """Open, pause or close a study, from outside an event loop; False if it was so already.
+    """Open, pause or close a study, from outside an event loop; return False if its state did not change.
 
     Raises:
         InputError: if the study was changed after it was opened.
@@ -129,10 +129,10 @@ def admit_as(desk: StudyDesk, state: AdmissionState) -> bool:
 
 
 def close(desk: StudyDesk, reader: LogReader) -> tuple[bool, tuple[Erasure, ...]]:
-    """Close a study, and erase now who has withdrawn; who is under way may finish.
+    """Close a study, and erase everyone who has withdrawn; people under way may finish.
 
     Returns:
-        False if it was closed already, and whoever was erased.
+        False if it was already closed, and the erasures.
 
     Raises:
         InputError: if the study was changed after it was opened.
@@ -148,9 +148,9 @@ def write_snapshot(reader: LogReader, study: Study, folder: Path) -> dict[str, o
     """Write a snapshot of a study into a folder, and return its manifest.
 
     Returns:
-        What ``manifest.json`` says: ``study`` and ``study_hash``, ``askback`` and ``python`` by version,
-        ``written_at``, ``episodes`` by how they ended, ``prompts`` by whether their text is there
-        (``kept``) or has changed since (``changed``), and ``files`` by their SHA-256.
+        The contents of ``manifest.json``: ``study`` and ``study_hash``, versions of ``askback`` and
+        ``python``, ``written_at``, ``episodes`` by ending, ``prompts`` by whether their text is included
+        (``kept``) or has changed since (``changed``), and ``files`` by SHA-256.
 
     Raises:
         NotInLog: if the study was never opened on this log.

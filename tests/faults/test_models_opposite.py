@@ -204,7 +204,7 @@ def test_check_asks_the_model_opposite_once(server, study_file, monkeypatch, tmp
     ("arguments", "problem"),
     [
         ({"opponent": ["openai/gpt-4o"]}, "OPENAI_API_KEY"),
-        ({"opponent": ["nobody/x"]}, "no model is called so"),
+        ({"opponent": ["nobody/x"]}, "not a model"),
         ({"opponent": ["openai/x@http://someone:passphrase@127.0.0.1:9/v1"]}, "no password"),
         ({"study": True}, "OPENAI_API_KEY"),
     ],

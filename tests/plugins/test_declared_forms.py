@@ -154,7 +154,7 @@ def test_an_unsupported_field_is_named() -> None:
     class Nested(BaseModel):
         opinion: Opinion
 
-    with pytest.raises(InputError, match="opinion: a form has texts"):
+    with pytest.raises(InputError, match="opinion: a form can have texts"):
         form_of(Nested)
 
 

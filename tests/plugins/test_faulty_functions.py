@@ -107,7 +107,7 @@ def test_a_player_returns_a_text_or_a_reply(spoil, path):
     run = askback.run(spoil(seats=(odd, *others)), limit=1, log=path)
     with LogReader(path) as reader:
         (ending,) = [reader.ending(each.id) for each in reader.episodes(run, latest=True)]
-    assert ending.message == "InputError: offline/odd returned 7, no text and no Reply."
+    assert ending.message == "InputError: offline/odd returned 7; it must return a text or a Reply."
 
 
 def test_a_raising_record_function_is_reported(spoil, path, monkeypatch):

@@ -20,7 +20,7 @@ import askback
 from logs import LogReader, LogWriter
 from personas import templates
 from simulator import catalog
-from simulator.catalog import warn_once, was_told
+from simulator.catalog import warn_once, was_reported
 from simulator.commands.files import check_files
 from simulator.commands.score import score_command
 from simulator.deferred import later
@@ -28,7 +28,7 @@ from simulator.errors import InputError
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import find_studies
 from simulator.studies.known import all_builtin
-from simulator.studies.steering import standings
+from simulator.studies.steering import study_statuses
 from ui import i18n
 from ui.declared.actions import DeclaredActions
 from ui.server import served_benchmarks
@@ -99,7 +99,7 @@ def copied(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         ("import no_such_module", "No module named 'no_such_module', .*faulty.py:1"),
         ("x = = 1", r"SyntaxError: .*faulty.py, line 1"),
         ("", "has no attribute 'BENCHMARK'"),
-        ("BENCHMARK = 7", "is no Benchmark; its type is int"),
+        ("BENCHMARK = 7", "is not a Benchmark; its type is int"),
         (
             "from twenty_questions import BENCHMARK",
             "is a Benchmark called 'twenty_questions'; give the entry point that name",
@@ -127,8 +127,8 @@ def test_the_command_of_a_broken_package_reports_it_once(add, tmp_path):
 def test_an_error_is_omitted_only_if_it_was_reported_completely(monkeypatch):
     monkeypatch.setattr("simulator.catalog._warned", set())
     warn_once("the benchmark faulty is left out: no ink, no paper")
-    assert was_told("no ink, no paper")
-    assert not any(map(was_told, ("", "no paper", "no ink", "faulty")))
+    assert was_reported("no ink, no paper")
+    assert not any(map(was_reported, ("", "no paper", "no ink", "faulty")))
 
 
 def test_a_package_cannot_take_a_built_in_name(add, warnings):
@@ -169,12 +169,12 @@ def test_a_study_with_faulty_settings_is_left_out(copied, warnings, tmp_path):
     study.write_text(study.read_text("utf-8").replace("{questions: 15}", "{questionss: 15}"), "utf-8")
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False) as log, LogReader(path) as reader:
-        standing = {each.study.id for each in standings(log, reader)}
+        standing = {each.study.id for each in study_statuses(log, reader)}
         sessions = DeclaredSessions(catalog.find("twenty_questions"), log, reader, no_models)
         assert sessions.studies() == ()
     assert "clarq-h2l" in standing and "twenty-questions-asker" not in standing
     (message,) = warnings()
-    assert "study twenty-questions-asker is left out: " in message and "there is no questionss" in message
+    assert "study twenty-questions-asker is left out: " in message and "unknown setting questionss" in message
 
 
 def test_a_second_study_with_the_same_id_is_left_out(copied, warnings, tmp_path):
@@ -185,7 +185,7 @@ def test_a_second_study_with_the_same_id_is_left_out(copied, warnings, tmp_path)
     with LogWriter(path, durable=False) as log, LogReader(path) as reader:
         assert DeclaredSessions(catalog.find("twenty_questions"), log, reader, no_models).studies() == ()
     (message,) = warnings()
-    assert "a study of twenty_questions is left out: clarq has one called 'clarq-h2l', too" in message
+    assert "a study of twenty_questions is left out: clarq also has a study 'clarq-h2l'" in message
 
 
 def test_a_desk_that_cannot_be_made_is_left_out(copied, warnings, tmp_path, monkeypatch):
@@ -201,7 +201,7 @@ def test_a_desk_that_cannot_be_made_is_left_out(copied, warnings, tmp_path, monk
 
 def test_items_missing_from_the_installation_are_reported(copied):
     (copied / "items.yaml").unlink()
-    with pytest.raises(InputError, match=r"items\.yaml: there is no such file; .*package-data"):
+    with pytest.raises(InputError, match=r"items\.yaml: no such file; .*package-data"):
         catalog.find("twenty_questions").load("builtin")
 
 

@@ -230,7 +230,7 @@ def test_a_study_says_who_sits_opposite(installed: Path, tmp_path: Path) -> None
     for who, words_of in wrong.items():
         with pytest.raises(InputError, match=words_of):
             opposite(who).check()
-    with pytest.raises(InputError, match="setup must be H2L where people sit as asker"):
+    with pytest.raises(InputError, match="setup must be H2L if people sit as asker"):
         material_of(study.model_copy(update={"setup": "L2H"})).check()
 
 

@@ -113,7 +113,7 @@ def test_runs_are_compared_item_by_item(askback):
     assert row["difference"]["value"] == pytest.approx(-0.6)
     assert row["p"] == pytest.approx(2 * 0.5**18)  # McNemar's: 18 items change, all to one side
     assert 0.2 < row["detectable"] < 0.3
-    assert "Name two runs" in askback("compare halver", exit_code=1)
+    assert "Name two or more runs" in askback("compare halver", exit_code=1)
     assert "--metric speed" in askback("compare halver guesser --metric speed", exit_code=1)
 
 
@@ -172,7 +172,7 @@ def test_its_study_is_listed_and_checked(askback, tmp_path):
     study = FOLDER / "twenty_questions" / "studies" / "asker.yaml"
     assert "No faults" in askback(f"check {study}")
     (tmp_path / "odd.yaml").write_text(study.read_text("utf-8").replace("questions: 15", "lives: 9"), "utf-8")
-    assert "there is no lives; there are: data, answerer, questions, show_result, languages" in askback(
+    assert "unknown setting lives; known are: data, answerer, questions, show_result, languages" in askback(
         f"check {tmp_path / 'odd.yaml'}", exit_code=1
     )
 
@@ -209,7 +209,7 @@ def test_a_rule_that_hides_another_option_is_refused(installed, name, like):
 
     benchmark = catalog.find("twenty_questions")
     rules = create_model("Rules", **{name: (int, 3)})
-    with pytest.raises(InputError, match=f"twenty_questions: the rule {name} is called like {like}; rename"):
+    with pytest.raises(InputError, match=f"twenty_questions: the rule {name} has the name of {like}; rename"):
         run_command(replace(benchmark, rules=rules))
 
 

@@ -99,9 +99,9 @@ def test_what_cannot_be_checked_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("", encoding="utf-8")
     faults = check_files([tmp_path, tmp_path / "notes.txt", tmp_path / "none.yaml"])
     assert [fault.message.split(";")[0] for fault in faults] == [
-        "nothing here that can be checked",
+        "nothing to check here",
         "does not exist",
-        "nothing here that can be checked",
+        "nothing to check here",
     ]
 
 
@@ -129,10 +129,7 @@ def test_data_are_added_listed_and_removed(tmp_path: Path) -> None:
     write_published(tmp_path / "source" / "English" / file_name(25), [TASK])
     assert "No data are registered" in RUN.invoke(APP, ["data", "list"]).output
     help = " ".join(RUN.invoke(APP, ["data", "add", "--help"], env={"COLUMNS": "400"}).output.split())
-    assert (
-        "Not every benchmark checks whether data are whole, and of which data: its page in docs/ says so."
-        in help
-    )
+    assert "the benchmark's page in docs/ says whether completeness is checked" in help
     refused = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source")])
     assert isinstance(refused.exception, InputError)
     added = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"])
@@ -152,7 +149,7 @@ def test_data_are_added_listed_and_removed(tmp_path: Path) -> None:
     other = ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"]
     refused = RUN.invoke(APP, other)
     assert isinstance(refused.exception, InputError)
-    assert "'mine' holds other data (clarq, from " in str(refused.exception)
+    assert "'mine' is the name of other data (clarq, from " in str(refused.exception)
     assert "choose another name with --name" in str(refused.exception)
     assert datasets.list_all() == (mine,) and mine.folder.is_dir()
     replaced = RUN.invoke(APP, [*other, "--replace"])
@@ -164,4 +161,4 @@ def test_data_are_added_listed_and_removed(tmp_path: Path) -> None:
 def test_other_benchmarks_take_no_data(tmp_path: Path) -> None:
     result = RUN.invoke(APP, ["data", "add", "clark", str(tmp_path)])
     assert isinstance(result.exception, InputError)
-    assert "known: clarq" in str(result.exception)
+    assert "known are clarq" in str(result.exception)

@@ -48,7 +48,7 @@ def test_rows_of_another_command_are_told(tmp_path):
     with Journal(tmp_path / "rows.jsonl") as journal:
         journal.add("one", {})
         journal.require_only({"one", "two"}, "model")
-        with pytest.raises(InputError, match=r"of another command \(of another model\)"):
+        with pytest.raises(InputError, match=r"of another command \(with another model\)"):
             journal.require_only({"two"}, "model")
 
 

@@ -40,5 +40,5 @@ def test_benchmarks_hold_what_is_the_papers_alone() -> None:
 
 
 def test_a_machine_that_there_is_not() -> None:
-    with pytest.raises(InputError, match="there are: clarq"):
+    with pytest.raises(InputError, match="known are: clarq"):
         CliRunner().invoke(app.cli, ["graph", "chess"], catch_exceptions=False)

@@ -84,8 +84,8 @@ def test_bad_lines_are_faults_and_the_others_are_kept(tmp_path: Path) -> None:
             "4  is not UTF-8 (byte 9 of the line)",
             "5  is not an object",
             "6  id is true, not a text or a whole number",
-            "8  holds half of a surrogate pair, which is no character",
-            "9  y stands there twice",
+            "8  contains half of a surrogate pair, which is not a character",
+            "9  y occurs twice",
             "10  is not JSON: cannot be parsed",
             "11  is not JSON: cannot be parsed",
         ],
@@ -104,7 +104,7 @@ def test_a_line_separator_in_a_text_ends_no_line(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_is_a_fault_and_none_is_an_error(tmp_path: Path) -> None:
-    assert read(tmp_path / "x.jsonl", b"\n \n") == ([], ["0  holds no rows"])
+    assert read(tmp_path / "x.jsonl", b"\n \n") == ([], ["0  has no rows"])
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
         read_lines(tmp_path / "none.jsonl", lambda row: row)
     with pytest.raises(InputError, match="cannot be read"):

@@ -24,7 +24,7 @@ from simulator.reporting import Report, json_text, report_csv, report_latex, wri
 from simulator.reporting.render import html_page
 from simulator.research import research_pages
 from simulator.studies.files import Study
-from simulator.studies.known import opened
+from simulator.studies.known import opened_studies
 from simulator.studies.reconcile import payment_of
 from simulator.studies.steering import desk_of, write_snapshot
 from ui.accounts import NotAllowedError
@@ -136,7 +136,7 @@ def _folder(office: Office, name: str, write: Callable[[Path, Study], object], f
     """Return a folder as one file; nothing of it stays on this machine."""
 
     def content() -> bytes:
-        known = opened(office.reader)
+        known = opened_studies(office.reader)
         if name not in known:
             raise InputError(f"There is no open study {name!r}.", code="no_study", study=name)
         return zipped(lambda folder: write(folder, known[name]))

@@ -13,7 +13,7 @@ from logs.rows import Episode, Item, ModelCall, Run, Turn
 from simulator import catalog
 from simulator.errors import InputError
 from simulator.research import Look, Part, ResearchPages, Setting, research_pages
-from simulator.studies.known import opened
+from simulator.studies.known import opened_studies
 from simulator.studies.ledger import BENCHMARK
 from simulator.studies.people import PREVIEW
 from ui.i18n import DECLARED, Strings
@@ -101,7 +101,7 @@ def whole_card(reader: LogReader, run: Run) -> RunCard:
     card, pages = run_card(reader, run), pages_of(run.benchmark)
     say = Words(Strings("en", {}), run.benchmark).name
     known = [Link(say(f"link.{link.name}"), link.address) for link in pages.links(reader, run)]
-    if study := next((study.id for study in opened(reader).values() if study.run_id == run.id), None):
+    if study := next((study.id for study in opened_studies(reader).values() if study.run_id == run.id), None):
         known.append(Link("research.run.to_study", f"{STUDIES}?study={quote(study, safe='')}"))
     files = [
         Link(

@@ -24,8 +24,8 @@ from simulator.studies.known import (
     absent_opposite,
     add_study,
     all_builtin,
-    opened,
-    studies_of,
+    all_studies,
+    opened_studies,
     why_absent,
 )
 from simulator.studies.people import preview_link, study_link
@@ -34,14 +34,14 @@ from simulator.studies.progress import StudyProgress
 from simulator.studies.quality import signs
 from simulator.studies.quota import STATES, cell_name
 from simulator.studies.steering import (
-    StudyStanding,
     StudyState,
+    StudyStatus,
     admit_as,
     close,
     desk_of,
     plan_of,
-    standings,
-    study_standing,
+    study_status,
+    study_statuses,
 )
 from ui.research.address import STUDIES
 from ui.research.blocks import Visit, html, markup, part
@@ -123,10 +123,12 @@ class StudiesPage:
         widths |= {**dict.fromkeys(_COUNTS, 100), "minutes": 95, "hourly": 110}
         heads = {self.visit.t(f"research.studies.{name}"): width for name, width in widths.items()}
         order: dict[StudyState, int] = {"open": 0, "paused": 1, "closed": 2, "ready": 3}
-        known = sorted(standings(self.office.writer, self.office.reader), key=lambda each: order[each.state])
+        known = sorted(
+            study_statuses(self.office.writer, self.office.reader), key=lambda each: order[each.state]
+        )
         return Sheet(heads, [self._row(each) for each in known])
 
-    def _row(self, stands: StudyStanding) -> list[Shown]:
+    def _row(self, stands: StudyStatus) -> list[Shown]:
         t, (study, state, progress) = self.visit.t, stands
         counts = Counter[str](progress.states)
         counts.update(wanted=progress.wanted, under_way=progress.under_way)
@@ -176,7 +178,7 @@ class StudiesPage:
     # One study
 
     def _study(self) -> Study:
-        known = studies_of(self.office.reader)
+        known = all_studies(self.office.reader)
         if self.visit.at.study not in known:
             name = self.visit.at.study
             raise InputError(f"There is no study {name!r}.", code="no_study", study=name)
@@ -185,8 +187,8 @@ class StudiesPage:
     def _desk(self, study: Study) -> StudyDesk:
         return desk_of(study, self.office.writer, self.office.reader)
 
-    def _standing(self, study: Study) -> StudyStanding:
-        return study_standing(self._desk(study), opened=study.id in opened(self.office.reader))
+    def _standing(self, study: Study) -> StudyStatus:
+        return study_status(self._desk(study), opened=study.id in opened_studies(self.office.reader))
 
     def _build_study(self, study: Study) -> None:
         t, stands = self.visit.t, self._standing(study)
@@ -233,7 +235,7 @@ class StudiesPage:
         metrics = sorted({score.metric for score in scores})
         part(self.visit, "study_downloads", study=study, metrics=metrics)
 
-    def _put_switches(self, study: Study, stands: StudyStanding) -> None:
+    def _put_switches(self, study: Study, stands: StudyStatus) -> None:
         t, state = self.visit.t, stands.state
         with gr.Row():
             if state != "open":

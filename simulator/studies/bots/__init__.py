@@ -1,1 +1,1 @@
-"""Participants that are programs: `askback study bots` lets them take part in a study over HTTP."""
+"""Bots: programs that take part in a study over HTTP (`askback study bots`)."""

@@ -1,8 +1,8 @@
-"""`askback study bots`: a server under as many participants as a study shall bear, and what came of it.
+"""`askback study bots`: a load test of a study with simulated participants, and its results.
 
-In the end every turn that was acknowledged must be in the log, once, and the study's books must balance. A
-server can stand in for the study's models: its answers mean nothing, and take a given time. So a load can be
-measured with models opposite whose speed is known, without a key and without a cost.
+At the end every acknowledged turn must be in the log exactly once, and the study's books must balance. A
+stand-in server can replace the study's models: its answers are meaningless and take a given time, so load can
+be measured with models of known speed, without a key or cost.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from logs.cli import LogOption
 from simulator.errors import InputError
 from simulator.runner.lobby import PERSON
 from simulator.studies.bots.visiting import Habits, Tally, play
-from simulator.studies.command import with_desk
+from simulator.studies.command import StudyArgument, with_desk
 from simulator.studies.known import find_study, needs_opposite
 from simulator.studies.reconcile import reconcile
 
 _STARTS: Final = 180.0
-"""Seconds that a server of one's own may take to start, on a machine that is busy with other things."""
+"""Seconds that a server may take to start on a busy machine."""
 
 
 @contextmanager
-def own_server(study: str, log: Path, models: str = "") -> Iterator[tuple[str, int]]:
-    """Serve a study on a free port; yield its address and process.
+def serve_study(study: str, log: Path, models: str = "") -> Iterator[tuple[str, int]]:
+    """Serve a study on a free port; yield the server's address and process id.
 
     Args:
-        study: a file, or an id.
-        log: that it writes.
-        models: address of the server of the study's models; default: as anywhere.
+        study: a study file, or the id of a study.
+        log: the log that the server writes.
+        models: the base URL of the study's models; default: the usual one.
 
     Raises:
         InputError: if it does not start.
@@ -78,8 +78,8 @@ def own_server(study: str, log: Path, models: str = "") -> Iterator[tuple[str, i
             while not _is_up(address):
                 if server.poll() is not None or time.monotonic() > until:
                     messages.seek(0)
-                    said = messages.read().decode(errors="replace").strip()
-                    raise InputError(f"the server did not start: {said or 'no answer'}")
+                    output = messages.read().decode(errors="replace").strip()
+                    raise InputError(f"the server did not start: {output or 'no answer'}")
                 time.sleep(0.3)
             yield address, server.pid
         finally:
@@ -95,7 +95,7 @@ def _is_up(address: str) -> bool:
 
 
 def memory(process: int) -> float | None:
-    """Return the megabytes that a process holds; None where the system does not say."""
+    """Return the resident memory of a process in megabytes; None if the system does not report it."""
     try:
         lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -104,72 +104,70 @@ def memory(process: int) -> float | None:
 
 
 def lost_and_doubled(reader: LogReader, acknowledged: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """Return how many acknowledged turns are not in the log, and how many of people stand there beside them.
+    """Return the number of acknowledged turns missing in the log, and of surplus human turns in it.
 
     Args:
-        reader: of the log.
-        acknowledged: episode and key of each turn that the server said it took.
+        reader: a reader of the log.
+        acknowledged: episode id and key of each turn that the server acknowledged.
     """
-    said = set(acknowledged)
+    expected = set(acknowledged)
     logged = {
         (episode.id, turn.key, turn.number)
-        for episode in map(reader.episode, {episode for episode, _ in said})
+        for episode in map(reader.episode, {episode for episode, _ in expected})
         for turn in reader.turns(episode.id)
         if episode.seats[turn.seat] == PERSON and turn.key
     }
-    there = {(episode, key) for episode, key, _ in logged}
-    return len(said - there), len(logged) - len(said & there)
+    found = {(episode, key) for episode, key, _ in logged}
+    return len(expected - found), len(logged) - len(expected & found)
 
 
 def bots_command(
-    study: Annotated[str, typer.Argument(help="a study file, or the id of a study")],
-    n: Annotated[int, typer.Option("--n", min=1, help="bots, all at once")] = 20,
-    think: Annotated[float, typer.Option(min=0, help="seconds before each turn, on average")] = 5.0,
+    study: StudyArgument,
+    n: Annotated[int, typer.Option("--n", min=1, help="number of concurrent bots")] = 20,
+    think: Annotated[float, typer.Option(min=0, help="mean seconds before each turn")] = 5.0,
     leave: Annotated[
-        float, typer.Option(min=0, max=1, help="chance, at each turn, to leave for good")
+        float, typer.Option(min=0, max=1, help="chance per turn that a bot leaves for good")
     ] = 0.002,
-    reload: Annotated[float, typer.Option(min=0, max=1, help="chance to load the page again")] = 0.05,
+    reload: Annotated[float, typer.Option(min=0, max=1, help="chance per turn to reload the page")] = 0.05,
     twice: Annotated[float, typer.Option(min=0, max=1, help="chance to send a turn twice at once")] = 0.05,
     site: Annotated[
         str | None,
-        typer.Option(help="a running server, whose log --log names; default: one of its own, on a new log"),
+        typer.Option(help="URL of a running server that writes --log; default: a new server on a new log"),
     ] = None,
     model_seconds: Annotated[
         float | None,
-        typer.Option(
-            min=0, help="let a stand-in answer for the study's models, which takes so many seconds each time"
-        ),
+        typer.Option(min=0, help="seconds per answer of a stand-in that replaces the study's models"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="of what bots do by chance")] = 0,
+    seed: Annotated[int, typer.Option(help="seed of the bots' random choices")] = 0,
     log: LogOption = None,
 ) -> None:
-    """Let programs take part in a study over HTTP; the exit code is 1 if anything was lost."""
+    """Let bots take part in a study over HTTP; the exit code is 1 if anything was lost."""
     if site is not None and log is None:
-        raise InputError("--site needs --log: the log that the server writes.")
+        raise InputError("--site needs --log, the log that the server writes.")
     if site is not None and model_seconds is not None:
-        raise InputError("--model-seconds needs a server of its own: leave --site out.")
+        raise InputError("--model-seconds starts its own server: leave out --site.")
     path = log or Path(tempfile.mkdtemp(prefix="askback-bots-")) / "log.sqlite"
     habits = Habits(think=think, leave=leave, reload=reload, twice=twice)
     with LogWriter(path, durable=True):
         chosen = find_study(study, path)
     if model_seconds is not None and not needs_opposite(chosen):
-        raise InputError(f"--model-seconds: no model of a server sits opposite people in {chosen.id}.")
-    held, asked = None, 0
+        raise InputError(f"--model-seconds: no remote model plays with people in {chosen.id}.")
+    megabytes, asked = None, 0
     if site is not None:
         tally = asyncio.run(play(site, chosen, path, n, habits, seed))
     else:
         with ExitStack() as stack:
-            model = None if model_seconds is None else stack.enter_context(standing_in(model_seconds))
-            server = own_server(study, path, model.address if model else "")
+            model = None if model_seconds is None else stack.enter_context(serve_stand_in(model_seconds))
+            server = serve_study(study, path, model.address if model else "")
             address, process = stack.enter_context(server)
             tally = asyncio.run(play(address, chosen, path, n, habits, seed))
-            held, asked = memory(process), model.asked if model else 0
+            megabytes, asked = memory(process), model.asked if model else 0
     console = Console()
     _print_tally(console, tally, n, think)
     if model_seconds is not None:
         console.print(f"the model was asked {asked} times, {model_seconds:g} s each")
-    if held is not None:
-        console.print(f"the server holds {held:.0f} MB")
+    if megabytes is not None:
+        console.print(f"the server uses {megabytes:.0f} MB")
     balance, (lost, doubled) = with_desk(
         chosen,
         path,
@@ -190,8 +188,8 @@ def bots_command(
 
 def _print_tally(console: Console, tally: Tally, n: int, think: float) -> None:
     turns = len(tally.acknowledged)
-    rate = f"{turns} turns in {tally.elapsed:.0f} s, {turns / tally.elapsed:.1f} a second"
-    console.print(f"{n} bots, {think:g} s of thought: {rate}", highlight=False)
+    rate = f"{turns} turns in {tally.elapsed:.0f} s, {turns / tally.elapsed:.1f} per second"
+    console.print(f"{n} bots, {think:g} s per thought: {rate}", highlight=False)
     if len(tally.seconds) > 1:
         cuts = statistics.quantiles(tally.seconds, n=100, method="inclusive")
         parts = ", ".join(f"p{part} {1000 * cuts[part - 1]:.0f} ms" for part in (50, 95, 99))
@@ -206,15 +204,15 @@ _LOGPROB: Final = {"token": _SAID, "logprob": -0.1}
 
 
 class StandIn:
-    """Such a server.
+    """A server that stands in for a study's models.
 
     Attributes:
-        address: for ``--base-url``.
-        asked: how many answers it has given.
+        address: the value for ``--base-url``.
+        asked: the number of answers given.
 
     Args:
-        seconds: that each answer takes.
-        port: on which it listens.
+        seconds: the time that each answer takes.
+        port: the port that it listens on.
     """
 
     def __init__(self, seconds: float, port: int) -> None:
@@ -223,7 +221,7 @@ class StandIn:
         self._seconds = seconds
 
     async def answer(self, request: Request) -> JSONResponse:
-        """Answer a chat completion, or a completion, when the time is over."""
+        """Answer a chat completion, or a completion, after the given time."""
         body = await request.json()
         await asyncio.sleep(self._seconds)
         self.asked += 1
@@ -231,7 +229,7 @@ class StandIn:
 
 
 def completion(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an answer to a request for a text, or for an object of a schema."""
+    """Return an answer to a request for a text, or for an object with a schema."""
     form = body.get("response_format")
     text = json.dumps(smallest(form["json_schema"]["schema"])) if form else _SAID
     said: dict[str, Any] = {"text": text}
@@ -252,10 +250,10 @@ def completion(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def smallest(schema: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Any:
-    """Return a small value of a JSON schema.
+    """Return a small value that fits a JSON schema.
 
     Args:
-        schema: of the value.
+        schema: the schema.
         known: the definitions that it may refer to; default: its own.
     """
     known = schema.get("$defs", {}) if known is None else known
@@ -282,7 +280,7 @@ def smallest(schema: Mapping[str, Any], known: Mapping[str, Any] | None = None) 
 
 
 @contextmanager
-def standing_in(seconds: float) -> Iterator[StandIn]:
+def serve_stand_in(seconds: float) -> Iterator[StandIn]:
     """Serve a stand-in on a free port."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

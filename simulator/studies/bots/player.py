@@ -1,4 +1,4 @@
-"""The reading and speaking of a bot: it says on a page what the built-in player of its seat would say."""
+"""The replies of a bot: it submits to a page what the built-in player of its seat would say."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SAID: Final = {
 
 @dataclass(frozen=True)
 class Page:
-    """The state of an episode, as its page has it."""
+    """The state of an episode, read from its page."""
 
     html: str
     episode: str
@@ -47,8 +47,8 @@ class Page:
 
     @classmethod
     def read(cls, html: str) -> Page | str:
-        """Return it; of a page that belongs to no episode, what it says instead, as its ``data-code``."""
-        # The page itself comes first; lines of a dialogue have numbers, too.
+        """Return the state; for a page without an episode, its ``data-code``."""
+        # The page's own attributes come first; lines of the dialogue have numbers as well.
         state: dict[str, str] = dict(reversed(_STATE.findall(html)))
         if "episode" not in state:
             return state.get("code", "sent away")
@@ -64,18 +64,18 @@ class Page:
         )
 
     def is_behind(self, state: Mapping[str, Any]) -> bool:
-        """Return True if an episode that is in this `state`, as ``/api/state`` says it, has gone on."""
+        """Return True if the episode has moved on to `state`, an answer of ``/api/state``."""
         return state["ended"] or (state["number"], state["stage"]) != (self.number, self.stage)
 
 
-class _Reached(Exception):
+class _Replied(Exception):
     def __init__(self, reply: Reply, knows: Any) -> None:
         self.reply = reply
         self.knows = knows
 
 
-class _Overheard:
-    """A built-in player in the seat of a bot: what it says ends the playing, and nothing is written."""
+class _Interceptor:
+    """A wrapper of a built-in player that raises its reply: the episode stops, and nothing is logged."""
 
     def __init__(self, seat: Any) -> None:
         self._seat = seat
@@ -84,22 +84,22 @@ class _Overheard:
         return getattr(self._seat, name)
 
     async def reply(self, view: Any) -> Reply:
-        raise _Reached(await self._seat.reply(view), view.task)
+        raise _Replied(await self._seat.reply(view), view.task)
 
 
 class Player:
-    """The words of a study's participants, according to the built-in player of their seat.
+    """The source of the bots' replies: the built-in players of their seats.
 
     Args:
-        study: whose participants they are.
-        reader: of the log that the server writes.
+        study: the study that the bots take part in.
+        reader: a reader of the server's log.
     """
 
     def __init__(self, study: Study, reader: LogReader) -> None:
         self._study = study
         self._reader = reader
         self._machine: Any = load_machine(study.benchmark)
-        # By its hash an item is the same for ever.
+        # Items are immutable by hash.
         self._item = cache(lambda hash: self._machine.read_item(reader.item(hash)))
         self._models = Models(options=ModelOptions())
         benchmark = catalog.find(study.benchmark)
@@ -108,7 +108,7 @@ class Player:
             raise InputError(f"study {study.id!r}: {study.benchmark} has no built-in player for {lacking[0]}")
 
     async def fields(self, page: Page, random: Random) -> dict[str, Any]:
-        """Return what a page would send as the next turn."""
+        """Return the fields that a page would send as the next turn."""
         stage = page.stage.removesuffix("_again")
         if stage in ASKED:
             asked = [question for question in self._study.questions if question.when == ASKED[stage]]
@@ -125,19 +125,19 @@ class Player:
             return {"text": offered[1]}
         if (willing := self._machine.willing(episode.options, turns)) is not None:
             return _fields(willing, episode.options)
-        of_all = [turn for turn in turns if turn.payload.get("kind") not in self._machine.people_alone]
+        task_only = [turn for turn in turns if turn.payload.get("kind") not in self._machine.people_alone]
         seat = page.seat if page.seat in self._study.people else self._study.people[0]
-        reached = await self._builtin(episode, seat, of_all)
-        said = self._machine.filled_in(reached.reply, reached.knows)
-        return _fields(said, reached.knows)
+        replied = await self._builtin_reply(episode, seat, task_only)
+        reply = self._machine.filled_in(replied.reply, replied.knows)
+        return _fields(reply, replied.knows)
 
-    async def _builtin(self, episode: Episode, speaker: str, turns: Sequence[Turn]) -> _Reached:
-        # Only the participant's is asked anything.
+    async def _builtin_reply(self, episode: Episode, speaker: str, turns: Sequence[Turn]) -> _Replied:
+        # Only the participant's seat is asked for a reply.
         seats = {
             seat: self._machine.seat_for(seat, self._usual[seat], self._models, episode.options)
             for seat in self._machine.seated(episode.options)
         }
-        seats[speaker] = _Overheard(seats[speaker])
+        seats[speaker] = _Interceptor(seats[speaker])
         live = ActiveEpisode(
             episode=episode,
             item=self._item(episode.item_hash),
@@ -146,27 +146,28 @@ class Player:
         )
         try:
             await self._machine.advance(live, self._machine.rebuild(turns))
-        except _Reached as reached:
-            return reached
+        except _Replied as replied:
+            return replied
         raise InputError(f"{episode.id}: the built-in {speaker} has nothing to say")
 
 
 def _fields(reply: Reply, knows: Any) -> dict[str, Any]:
-    """Return what a page would send for a reply; words that were recorded at once are no form.
+    """Return the fields that a page would send for a reply.
 
     Args:
-        reply: of a built-in player.
-        knows: what it was shown (`simulator.seats.View.task`); None for words that nobody was asked for.
+        reply: a built-in player's reply.
+        knows: what the player was shown (`simulator.seats.View.task`); None for a text that nobody was asked
+            for, which is not a form.
     """
     return {"text": reply.text, **({"filled": reply.move} if reply.move and knows is not None else {})}
 
 
 async def _stop(turn: Turn) -> None:
-    raise _Reached(Reply(text=turn.text, move=turn.payload), None)
+    raise _Replied(Reply(text=turn.text, move=turn.payload), None)
 
 
 def answer_question(question: Question, random: Random) -> str | list[str]:
-    """Return an answer of the question's kind; the right one where there is one."""
+    """Return an answer of the question's kind; the right answer if there is one."""
     if question.right is not None:
         return question.right
     if question.kind in ("choice", "choices"):

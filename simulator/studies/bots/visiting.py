@@ -1,8 +1,8 @@
-"""`askback study bots`: participants that are programs, over real HTTP, with what people do to a server.
+"""Bots of `askback study bots`: simulated participants that load a server over real HTTP, as people do.
 
-A bot opens the study's link and sends what a page sends. What it says is what the built-in player of its seat
-would say: it reads that from the server's log, but every word goes over HTTP and counts only once the server
-has said so. Bots think, leave in the middle, load their page again and send a turn twice; where a study pairs
+A bot opens the study's link and sends what a page would send. It says what the built-in player of its seat
+would say: it reads the episode from the server's log, but every turn goes over HTTP and counts only once the
+server acknowledges it. Bots think, leave early, reload their page and send turns twice; in studies that pair
 people, they wait for each other.
 """
 
@@ -34,12 +34,12 @@ from simulator.studies.people import personal_link
 _CALL: Final = "/api/call/"
 _NOTICE: Final = re.compile(r'<p class="ab-notice[^>]*>([^<]*)<')
 _PATIENCE: Final = 60.0
-"""Seconds that a bot goes on asking a server that refuses it."""
+"""Seconds that a bot keeps asking a server that refuses a call."""
 _AWAY: Final = 300.0
-"""Seconds that it waits for one that is not there: a busy machine takes long to start it again."""
+"""Seconds that a bot waits for a server that is down: a busy machine takes long to restart it."""
 _AS_BROWSERS: Final = httpx.Limits(keepalive_expiry=60.0)
 _POLL: Final = 1.5
-"""Seconds after which a page that waits asks again (``play.js``)."""
+"""Seconds between two requests of a waiting page (``play.js``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +47,10 @@ class Habits:
     """Habits of bots.
 
     Attributes:
-        think: seconds before each turn, on average.
-        leave: chance, at each turn, that a bot leaves for good.
-        reload: chance that it loads its page again first.
-        twice: chance that it sends its turn twice at the same moment.
+        think: mean seconds before each turn.
+        leave: chance per turn that a bot leaves for good.
+        reload: chance per turn that it reloads its page first.
+        twice: chance per turn that it sends the turn twice concurrently.
     """
 
     think: float = 5.0
@@ -64,11 +64,11 @@ class Tally:
     """Outcomes of all bots.
 
     Attributes:
-        seconds: from sending a turn to its answer, of each.
-        acknowledged: episode and key of each turn that counted.
-        ends: how many bots ended how.
-        errors: what ended bots before their time, in words.
-        elapsed: seconds from the first bot's beginning to the last one's end.
+        seconds: response time of each turn.
+        acknowledged: episode id and key of each acknowledged turn.
+        ends: number of bots by outcome.
+        errors: messages of the errors that stopped bots, with counts.
+        elapsed: seconds from the first bot's start to the last one's end.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -79,16 +79,16 @@ class Tally:
 
 
 class Bot:
-    """One participant.
+    """One simulated participant.
 
     Args:
         site: the server.
-        study: in which it takes part.
-        link: of the study, for them alone.
-        player: says what they say.
-        habits: of all bots.
-        tally: of all bots.
-        seed: of everything that they do by chance.
+        study: the study.
+        link: the bot's personal link.
+        player: the source of its replies.
+        habits: the habits of all bots.
+        tally: the outcomes of all bots.
+        seed: the seed of the bot's random choices.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Bot:
         return "done" if done else "no place"
 
     async def _set(self, at: Mapping[str, str]) -> Page | str:
-        """Play a set; return its last page, or how the bot ended instead."""
+        """Play a set; return its last page, or the bot's outcome if it stopped early."""
         html = await self._page(at)
         while True:
             page = Page.read(html)
@@ -145,10 +145,10 @@ class Bot:
                 return "left"
 
     async def _wait(self, page: Page, at: Mapping[str, str]) -> str:
-        """Ask where the episode stands until it has gone on; return its page then.
+        """Poll the episode's state until it has moved on, and return its page.
 
         Raises:
-            InputError: if nothing has happened for longer than the study lets anybody wait.
+            InputError: if nothing happened for longer than the study lets people wait.
         """
         until = time.monotonic() + self._longest_wait
         while time.monotonic() < until:
@@ -162,11 +162,11 @@ class Bot:
         thinking, pairing = 20 * self._habits.think + _PATIENCE, self._study.pairing
         if not self._study.seats:
             return thinking
-        # Silence is noticed a beat after the grace, at the latest.
+        # Silence is noticed a beat after the grace period, at the latest.
         return thinking + max(60 * pairing.wait_minutes, 1.25 * pairing.grace_seconds)
 
     async def _move(self, page: Page, at: Mapping[str, str]) -> str:
-        """Think and send a turn; return the page that comes of it, empty if the bot has left."""
+        """Think and send a turn; return the resulting page, or an empty text if the bot has left."""
         habits, random = self._habits, self._random
         await asyncio.sleep(random.expovariate(1 / habits.think) if habits.think else 0.0)
         if random.random() < habits.leave:
@@ -190,12 +190,12 @@ class Bot:
         if answer["accepted"]:
             self._tally.acknowledged.append((page.episode, f"{page.number}.{turn['render']}"))
         elif not self._is_parted(page, html):
-            why = " ".join(_NOTICE.findall(html)) or "no reason is given"
-            raise InputError(f"turn {page.number}, {page.stage or 'the task'}, was not taken: {why}")
+            why = " ".join(_NOTICE.findall(html)) or "no reason given"
+            raise InputError(f"turn {page.number}, {page.stage or 'the task'}, was not accepted: {why}")
         return html
 
     def _is_parted(self, page: Page, html: str) -> bool:
-        """Return True if a partner has left while a turn was on its way."""
+        """Return True if a partner left while a turn was being sent."""
         now = Page.read(html)
         return bool(self._study.seats) and (isinstance(now, str) or now.stage != page.stage)
 
@@ -204,7 +204,7 @@ class Bot:
 
 
 class Site:
-    """A server as a browser calls it; one that is away is asked again, with the same turn."""
+    """A server, called as a browser calls it; failed calls are repeated with the same turn."""
 
     def __init__(self, address: str, client: httpx.AsyncClient) -> None:
         self._address = address
@@ -214,18 +214,18 @@ class Site:
         """Call a function of the pages.
 
         Raises:
-            InputError: if the server refuses the call.
-            httpx.HTTPError: if it cannot be reached for `_AWAY`.
+            InputError: if the server refuses the call for `_PATIENCE`.
+            httpx.HTTPError: if the server cannot be reached for `_AWAY`.
         """
         address = f"{self._address}{_CALL}{name}"
         return await self._insist(name, lambda: self._client.post(address, json=data))
 
     async def state(self, query: str) -> dict[str, Any]:
-        """Return where the episode of the page with this query stands.
+        """Return the state of the episode of the page with this query.
 
         Raises:
-            InputError: as `call`.
-            httpx.HTTPError: as `call`.
+            InputError: see `call`.
+            httpx.HTTPError: see `call`.
         """
         headers = {"X-Askback-Seat": parse_qs(query)["t"][0]}
         address = f"{self._address}/api/state"
@@ -243,23 +243,23 @@ class Site:
                 if time.monotonic() > away:
                     raise
                 until = time.monotonic() + _PATIENCE
-            except ValueError:  # an error page: it is not ready yet
+            except ValueError:  # an error page: the server is not ready yet
                 pass
             if time.monotonic() > until:
-                raise InputError(f"the server does not take the call {name}")
+                raise InputError(f"the server does not accept the call {name}")
             await asyncio.sleep(1.0)
 
 
 async def play(address: str, study: Study, log: Path, n: int, habits: Habits, seed: int) -> Tally:
-    """Let bots take part in a study, all at once.
+    """Let bots take part in a study concurrently.
 
     Args:
-        address: of the server.
-        study: that it serves.
-        log: that the server writes.
-        n: bots.
-        habits: theirs.
-        seed: of what they do by chance; another one makes other participants.
+        address: the server's address.
+        study: the study that it serves.
+        log: the log that it writes.
+        n: the number of bots.
+        habits: the bots' habits.
+        seed: the seed of the bots' random choices; another seed makes other participants.
     """
     tally, key = Tally(), load_key(log)
     secure = httpx.create_ssl_context()
@@ -267,8 +267,8 @@ async def play(address: str, study: Study, log: Path, n: int, habits: Habits, se
         reader = stack.enter_context(LogReader(log))
         player, bots = Player(study, reader), list[Bot]()
         for number in range(n):
-            # Each has connections of its own, as a browser has: a client goes through all of its own at each
-            # request. A model may sit opposite, which takes its time.
+            # Each bot has its own client, as each browser does: a client scans all its connections at each
+            # request. The long timeout is for slow models.
             client = await stack.enter_async_context(
                 httpx.AsyncClient(verify=secure, timeout=120.0, limits=_AS_BROWSERS)
             )

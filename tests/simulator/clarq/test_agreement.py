@@ -164,7 +164,7 @@ def test_kappa_where_only_one_answer_is_given():
     observed, kappa = cluster_kappa(["no"] * 4, ["no"] * 4, [0, 0, 1, 1])
     assert (observed.value, observed.high, kappa) == (1, 1, None)
     assert observed.low == pytest.approx(wilson(2, 2).low)  # two dialogues
-    with pytest.raises(ValueError, match="not empty"):
+    with pytest.raises(ValueError, match="non-empty"):
         cluster_kappa([], [], [])
 
 

@@ -135,7 +135,7 @@ async def test_a_seeker_that_says_nothing_breaks_the_rules(run_graph, lamp):
 
 
 async def test_a_script_that_runs_out_breaks_the_rules(run_graph, lamp):
-    with pytest.raises(SeatError, match="script is over") as caught:
+    with pytest.raises(SeatError, match="script ended before") as caught:
         await run_graph(lamp, ScriptSeat(["How?"]), giver("0"))
     assert caught.value.cause == "seeker"
 

@@ -184,9 +184,9 @@ def test_what_cannot_be_compared_is_refused(path):
     put_run(path, "kitchen", {"success": {"x": [1.0]}}, benchmark="ambik")
     with LogReader(path) as reader:
         for runs, message in (
-            (["a"], "two runs or more"),
-            (["a", "a"], "two runs or more"),
-            (["a", "b"], "share no item"),
+            (["a"], "two or more runs"),
+            (["a", "a"], "two or more runs"),
+            (["a", "b"], "No item is scored in two"),
             (["a", "kitchen"], "kitchen is of ambik"),
         ):
             with pytest.raises(InputError, match=message):

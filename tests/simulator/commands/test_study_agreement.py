@@ -51,8 +51,8 @@ def test_sets_numbers_and_scores_are_measured_each_in_its_way() -> None:
 @pytest.mark.parametrize(
     ("answers", "remark"),
     [
-        ([None, None], "nobody has answered yet"),
-        (["yes", None, "no", None], "none of 2 items has two answers yet"),
+        ([None, None], "no answers yet"),
+        (["yes", None, "no", None], "no item has two answers yet (items: 2)"),
         (["yes", "yes", "yes", "yes"], "all answers are the same"),
     ],
 )
@@ -62,4 +62,4 @@ def test_where_alpha_is_undefined_it_says_why(answers: list[Any], remark: str) -
 
 
 def test_of_one_item_the_interval_is_not_to_be_trusted() -> None:
-    assert "one item alone" in measured(episodes(**{"answer.clear": ["yes", "no"]}), CHOICE)["remark"]
+    assert "a single item" in measured(episodes(**{"answer.clear": ["yes", "no"]}), CHOICE)["remark"]

@@ -118,7 +118,7 @@ def test_names_and_choices_are_required() -> None:
         COLOURS.require_name(" ")
     assert refused.value.code == "nameless"
     require_known(["red"], ("red", "blue"), "colour")
-    with pytest.raises(InputError, match="'pink' is no colour; they are red, blue") as refused:
+    with pytest.raises(InputError, match="'pink' is not a colour; choose from red, blue") as refused:
         require_known(["red", "pink"], ("red", "blue"), "colour")
     assert (refused.value.code, refused.value.named) == ("no_choice", {"value": "pink"})
 

@@ -55,7 +55,7 @@ def test_what_is_drawn_by_level_is_not_drawn_again(commands):
 def test_a_run_of_another_benchmark_is_refused(commands, log_path):
     commands(AMBIBENCH)("run", "--per-cell", 1, "--setting", "multiple", "--run", "other")
     refused = commands(CLARQ)("run", "--seeker", "offline/seeker", "--items-of", "other", error=InputError)
-    assert "its items are of ambibench, not of clarq" in refused
+    assert "its items belong to ambibench, not to clarq" in refused
 
 
 def test_a_run_in_which_nobody_has_played_yet_has_no_items(commands, log_path):
@@ -65,5 +65,5 @@ def test_a_run_in_which_nobody_has_played_yet_has_no_items(commands, log_path):
         "run", "--seeker", "offline/seeker", "--items-of", "study-mine", error=InputError
     )
     assert refused == (
-        "--items-of study-mine: nobody has played in study-mine yet, so that there are no items of it."
+        "--items-of study-mine: nothing has been played in study-mine yet, so it has no items."
     )

@@ -27,7 +27,7 @@ def test_a_benchmark_has_a_machine_and_a_scorer(name):
 
 
 def test_an_unknown_benchmark_is_refused():
-    with pytest.raises(InputError, match="'chess'; there are: clarq, handmethat"):
+    with pytest.raises(InputError, match="'chess'; known are: clarq, handmethat"):
         load_machine("chess")
 
 
@@ -54,5 +54,5 @@ def test_others_may_score_where_that_takes_longer_than_reading(tmp_path):
     log = tmp_path / "log.sqlite"
     with LogWriter(log, durable=False) as writer:
         writer.put(Run(id="night", benchmark="clarq", setup="L2L", seed=0, config={}))
-    with pytest.raises(InputError, match="leave --executor and --workers out"):
+    with pytest.raises(InputError, match="leave out --executor and --workers"):
         score_command("night", workers=2, log=log)

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from logs import LogReader, LogWriter
 from logs.rows import Episode, Item, Run, Turn
 from simulator.errors import InputError
-from simulator.studies.bots.command import bots_command, completion, lost_and_doubled, own_server, smallest
+from simulator.studies.bots.command import bots_command, completion, lost_and_doubled, serve_study, smallest
 from simulator.studies.bots.player import Page, answer_question
 from simulator.studies.questions import Question
 
@@ -115,8 +115,8 @@ def test_a_stand_in_answers_for_a_model_and_takes_its_time(tmp_path: Path) -> No
 
 def test_a_stand_in_needs_a_model_and_a_server_of_its_own(tmp_path: Path) -> None:
     words = ("ambik-robot", "--model-seconds", "1", "--log", str(tmp_path / "log.sqlite"))
-    assert "no model of a server sits opposite" in str(play_bots(*words).exception)
-    assert "a server of its own" in str(play_bots(*words, "--site", "http://127.0.0.1:9").exception)
+    assert "no remote model plays with people" in str(play_bots(*words).exception)
+    assert "starts its own server" in str(play_bots(*words, "--site", "http://127.0.0.1:9").exception)
 
 
 class _Part(BaseModel):
@@ -145,7 +145,7 @@ def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("benchmark: nobodys\n", encoding="utf-8")
     with (
         pytest.raises(InputError, match="did not start"),
-        own_server(str(tmp_path / "wrong.yaml"), tmp_path / "log.sqlite"),
+        serve_study(str(tmp_path / "wrong.yaml"), tmp_path / "log.sqlite"),
     ):
         pass
 

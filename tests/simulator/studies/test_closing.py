@@ -77,7 +77,7 @@ async def test_closing_and_opening_can_be_repeated(desk: StudyDesk, askback: Any
     assert "is closed; 0 under way" in (await askback("close")).output
     since = desk.closed_since
     assert since is not None
-    assert "is closed already; 0 under way" in (await askback("close")).output
+    assert "is already closed; 0 under way" in (await askback("close")).output
     assert desk.closed_since == since
     assert "closed for new participants since" in (await askback("progress")).output
     assert "is open again" in (await askback("open")).output
@@ -95,7 +95,7 @@ async def test_closing_erases_who_has_withdrawn_once_it_is_confirmed(
     await desk.withdrawn_later(anna)
     refused = await askback("close", answer="n\n")
     assert refused.exit_code == 1
-    assert f"erase 1 who have withdrawn ({anna})?" in refused.output
+    assert f"erase the participants who have withdrawn ({anna})?" in refused.output
     assert desk.closed_since is None, "nothing happens without a yes"
     assert office.reader.identities() != []
     closing = await askback("close", "--yes")

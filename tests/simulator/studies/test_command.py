@@ -70,7 +70,7 @@ async def test_books_that_differ_end_with_status_one(log, tmp_path):
 
 def test_a_study_is_named_by_id_or_file(tmp_path):
     assert find_study(STUDY).id == STUDY
-    with pytest.raises(InputError, match="no file, and no study that is known; those are clarq-"):
+    with pytest.raises(InputError, match="neither a file nor a known study; known are clarq-"):
         find_study("ambibench-manifold")
 
 
@@ -80,7 +80,7 @@ def test_a_new_study_is_another_one_under_its_own_id(tmp_path):
     source = find_study(STUDY)
     assert find_study(str(file)) == source.model_copy(update={"id": "my-study"})
     assert "# Paper, section 4.3" in file.read_text(encoding="utf-8")
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         run("new", STUDY, file)
 
 
@@ -93,7 +93,7 @@ def test_a_name_that_is_no_id_leaves_no_file(tmp_path):
 
 def test_checking_says_what_a_study_comes_to(tmp_path):
     output = run("check", STUDY).output
-    assert "96 sets" in output and "120.00 USD in all, 12.50 per hour if a set takes 6 min" in output
+    assert "96 sets" in output and "total pay 120.00 USD, 12.50 per hour if a set takes 6 min" in output
     assert "no completion code for: screened_out" in output
 
 
@@ -116,7 +116,7 @@ def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
     assert "/ambibench/study/mine.preview." in opened
     # The log knows it from now on: the file need not be named.
     assert "mine is paused; 0 under way" in run("pause", "mine", "--log", log).output
-    assert "mine is paused already" in run("pause", "mine", "--log", log).output
+    assert "mine is already paused" in run("pause", "mine", "--log", log).output
     assert "paused" in run("list", "--log", log).output
     assert "mine is open again" in run("open", "mine", "--log", log).output
 
@@ -145,7 +145,7 @@ async def test_the_platform_is_told_whom_to_approve_and_what_they_earned(log, tm
     assert "1 to approve, 0 missed a check, 0 excluded, bonuses 0.00" in shown
     assert [file.name for file in folder.iterdir()] == ["approve.csv"]
     assert (folder / "approve.csv").read_text(encoding="utf-8") == "anna\n"
-    with pytest.raises(InputError, match="belong together"):
+    with pytest.raises(InputError, match="must be given together"):
         run("bonus", STUDY, folder, "--metric", "right", "--log", log)
     with pytest.raises(InputError, match="has no score 'right'; it has none"):
         run("bonus", STUDY, folder, "--metric", "right", "--amount", "1", "--log", log)

@@ -347,13 +347,13 @@ async def test_only_of_places_that_look_stale_the_log_is_asked_when_their_holder
     office: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, asked = office.desk(stale_after_minutes=1), list[str]()
-    moved = desk._ledger.moved
+    moved = desk._ledger.with_last_move
 
     def noting(place: Place) -> Place:
         asked.append(place.participant)
         return moved(place)
 
-    monkeypatch.setattr(desk._ledger, "moved", noting)
+    monkeypatch.setattr(desk._ledger, "with_last_move", noting)
     anna = await desk.admit("anna")
     office.clock.now += timedelta(minutes=2)
     berta = await desk.admit("berta")

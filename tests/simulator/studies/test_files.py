@@ -83,40 +83,50 @@ def test_titles_and_texts_are_one_or_one_for_each_language(write: Write) -> None
     ("old", "new", "line", "told"),
     [
         ("id: pattern", "id: Pattern 1", 1, "id"),
-        ("seat: robot\n", "", 1, "give either seat or seats"),
+        ("seat: robot\n", "", 1, "give either seat, or seats"),
         ("seat: robot", "saet: robot", 4, "unknown key 'saet'; did you mean 'seat'?"),
-        ("seat: robot", "seat: robot\nseats: [robot, user]", 1, "give either seat or seats"),
+        ("seat: robot", "seat: robot\nseats: [robot, user]", 1, "give either seat, or seats"),
         ("seat: robot", "seats: [robot, user]", 1, "setup: must be H2H"),
-        ("seat: robot", "seats: [robot, robot]", 4, "robot stands there twice"),
-        ("seat: robot", "seat: robot\npairing: {wait_minutes: 2}", 1, "pairing: only with seats"),
-        ("seat: robot", "setup: H2H\nseats: [robot, user]", 1, "must be even where people are paired"),
+        ("seat: robot", "seats: [robot, robot]", 4, "robot occurs twice"),
+        ("seat: robot", "seat: robot\npairing: {wait_minutes: 2}", 1, "pairing: only allowed with seats"),
+        ("seat: robot", "setup: H2H\nseats: [robot, user]", 1, "must be even if people are paired"),
         ("seat: robot", f"{PAIRED}\npairing: {{then: model}}", 6, "`then: model` and `partner`"),
         ("seat: robot", f"{PAIRED}\npairing: {{wait: 2}}", 6, "unknown key 'pairing.wait'"),
         ("seat: robot", f"{PAIRED}\npairing: {{grace_seconds: 0}}", 6, "greater than or equal to 2"),
         ("minutes: 10", "minute: 10", 8, "unknown key 'pay.minute'; did you mean 'minutes'?"),
-        ("seat: robot", "seat: robot\nlanguages: [en]", 5, "key 'languages' stands under `settings`"),
+        ("seat: robot", "seat: robot\nlanguages: [en]", 5, "key 'languages' belongs under `settings`"),
         ("amount: 2.5", "amount: -1", 8, "pay.amount: input should be greater than or equal to 0"),
-        ("location: 5", "location: some", 7, "participants: must be a whole number from 1, or one for each"),
+        (
+            "location: 5",
+            "location: some",
+            7,
+            "participants: must be a positive whole number",
+        ),
         ("location: 5", "place: 5", 1, "participants: place is not among the conditions"),
         ("seed: 7", "judgments_per_item: 9", 1, "give either participants or judgments_per_item"),
         ("https://app", "http://app", 12, "completion_url: must begin with https://"),
         ("returned: C3ABC", "returned: C3 ABC", 11, "completion_codes.returned"),
-        ("[subject, location]", "[subject, subject]", 6, "conditions: subject stands there twice"),
-        ("seed: 7", "seed: 7\nseed: 8", 15, "key 'seed' stands twice"),
+        ("[subject, location]", "[subject, subject]", 6, "conditions: subject occurs twice"),
+        ("seed: 7", "seed: 7\nseed: 8", 15, "key 'seed' occurs twice"),
         ("seed: 7", "seed: 7\nresume: {policy: never}", 15, "resume.policy: input should be 'resume'"),
         ("[subject, location]", "[subject, location", 7, "not YAML"),
         ("exclude: []", "exclude: ''", 13, "exclude: input should be a valid list"),
         ("conditions: [subject, location]", "conditions: [a//b]", 6, "conditions.0"),
-        ("title: Finding the pattern", "title: {en: Finding, de: Finden}", 2, "title: 'de' is no language"),
+        (
+            "title: Finding the pattern",
+            "title: {en: Finding, de: Finden}",
+            2,
+            "title: 'de' is not a language",
+        ),
         ("title: Finding the pattern", "title: {en: ''}", 2, "title"),
         (
             "title: Finding the pattern",
             "title: {zh: 找出规律}",
             1,
-            "title: must be there in the study's language, en",
+            "title: lacks a text in the study's language, en",
         ),
-        ("seed: 7", "texts: {consent: {zh: 同意}}", 1, "consent: must be there in the study's language, en"),
-        ("seed: 7", "texts: {consent: {fr: Oui}}", 14, "texts.consent: 'fr' is no language of the pages"),
+        ("seed: 7", "texts: {consent: {zh: 同意}}", 1, "consent: lacks a text in the study's language, en"),
+        ("seed: 7", "texts: {consent: {fr: Oui}}", 14, "texts.consent: 'fr' is not a language of the pages"),
     ],
 )
 def test_a_fault_is_told_with_its_line_and_field(
@@ -162,7 +172,7 @@ def test_studies_that_contradict_each_other_or_the_benchmark(
     assert set(faults) == {"second.yaml", "b.yaml", "c.yaml"}
     assert faults["second.yaml"].code == "id"
     assert "tictactoe" in faults["b.yaml"].message
-    assert "no seat 'cook'; there are: " in faults["c.yaml"].message
+    assert "no seat 'cook'; known are: " in faults["c.yaml"].message
 
     def refuse(study: Study, reader: object) -> Never:
         raise InputError(f"settings: {study.settings['examples']} is too much")

@@ -23,8 +23,8 @@ from simulator.studies.graph import (
     WAYS_OUT,
     Step,
     build_graph,
-    line,
     occasion,
+    turn_entry,
 )
 from simulator.studies.machine import StudyMachine
 
@@ -235,7 +235,7 @@ async def test_an_answer_that_is_none_may_be_given_again() -> None:
         await person.say("?")
     await person.say("1")
     await person.say("2")
-    with pytest.raises(SeatError, match="letters"):
+    with pytest.raises(SeatError, match="characters"):
         await person.say("x" * 4001)
     await person.say("")
     with pytest.raises(SeatError, match="turn"):
@@ -291,6 +291,6 @@ def test_occasions() -> None:
 def test_steps_of_logs_from_before_they_were_marked_are_known_by_their_kind() -> None:
     new = Turn(episode_id="e", number=1, seat="participant", text="yes", payload={"kind": "consent"})
     old = replace(new, number=0, created_at="2026-01-05T09:34:44.250+00:00")
-    assert line(old) == ["participant", "consent", "yes"]
-    assert line(new) == ["participant", "", "yes"]  # a move of a benchmark's, whatever it is called
+    assert turn_entry(old) == ["participant", "consent", "yes"]
+    assert turn_entry(new) == ["participant", "", "yes"]  # a move of a benchmark's, whatever it is called
     assert task_turns([old, new]) == (replace(new, number=0),)

@@ -70,7 +70,7 @@ async def test_an_exclusion_can_be_taken_back_and_holds_through_a_withdrawal(off
     with pytest.raises(ConflictError, match="is not excluded"):
         await desk.included(anna, by="ann")
     await desk.excluded(anna, "twice here", by="ann")
-    with pytest.raises(ConflictError, match="is excluded"):
+    with pytest.raises(ConflictError, match="is already excluded"):
         await desk.excluded(anna, "twice here", by="ann")
     assert [place.state for place in await desk.included(anna, by="ann")] == ["completed"]
     assert erased_episodes(office.reader, desk.study.run_id) == frozenset()
@@ -206,7 +206,7 @@ def test_the_commands(tmp_path: Path) -> None:
                 await desk.started((await desk.admit({"PROLIFIC_PID": who})).participant or "")
 
         asyncio.run(begin())
-    assert "their page next changes" in run("message", "anna", "Hello <b>you</b>").output
+    assert "their page next updates" in run("message", "anna", "Hello <b>you</b>").output
     assert "is excluded" in run("exclude", "anna", "--reason", "bot").output
     assert "returned" in run("restore", "anna").output
     assert "the place is free" in run("return", "ben", "--reason", "asleep").output

@@ -14,9 +14,9 @@ from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.studies.files import Study
-from simulator.studies.known import MOST_BYTES, add_study, find_study, studies_of, study_file
+from simulator.studies.known import MOST_BYTES, add_study, all_studies, find_study, study_file
 from simulator.studies.people import preview_link, preview_of
-from simulator.studies.steering import admit_as, desk_of, plan_of, standings
+from simulator.studies.steering import admit_as, desk_of, plan_of, study_statuses
 
 MINE = study_file("clarq-h2l").read_text(encoding="utf-8").replace("id: clarq-h2l", "id: mine", 1)
 
@@ -44,7 +44,7 @@ def added(text: str, reader: LogReader) -> Study:
 
 
 def state(study: str, log: tuple[LogWriter, LogReader]) -> str:
-    return next(each.state for each in standings(*log) if each.study.id == study)
+    return next(each.state for each in study_statuses(*log) if each.study.id == study)
 
 
 def test_an_added_study_is_found_by_its_id_and_opened(log: tuple[LogWriter, LogReader], home: Path) -> None:
@@ -70,7 +70,7 @@ async def test_people_come_in_when_it_is_open_and_try_it_out_before(log: tuple[L
     query = dict(parse_qsl(urlparse(preview_link(study, load_key(writer.path), "https://lab.example")).query))
     await sessions.enter(preview.id, identity=query, participant_key="me", language="en")
     assert [run.id for run in reader.runs()] == [f"study-{preview.id}"]
-    assert preview.id not in studies_of(reader), "what was tried out is no study"
+    assert preview.id not in all_studies(reader), "what was tried out is no study"
     await asyncio.to_thread(admit_as, desk_of(study, writer, reader), "open")
     card = sessions.study("mine")
     assert card is not None and card.open and not card.preview and not card.builtin
@@ -87,9 +87,9 @@ def test_a_corrected_file_takes_the_place_of_the_first_until_it_is_opened(
 ) -> None:
     added(MINE, log[1])
     better = added(MINE.replace("title:", "contact: me@lab.example\ntitle:", 1), log[1])
-    assert studies_of(log[1])["mine"].contact == better.contact == "me@lab.example"
+    assert all_studies(log[1])["mine"].contact == better.contact == "me@lab.example"
     admit_as(desk_of(better, *log), "open")
-    with pytest.raises(InputError, match="another study of this id"):
+    with pytest.raises(InputError, match="another study has this id"):
         add_study(MINE.encode(), log[1])
 
 
@@ -132,5 +132,5 @@ def test_a_file_of_ten_megabytes_is_not_even_read(log: tuple[LogWriter, LogReade
 
 
 def test_a_study_that_comes_with_askback_is_not_replaced(log: tuple[LogWriter, LogReader]) -> None:
-    with pytest.raises(InputError, match="another study of this id"):
+    with pytest.raises(InputError, match="another study has this id"):
         add_study(MINE.replace("id: mine", "id: clarq-h2l", 1).encode(), log[1])

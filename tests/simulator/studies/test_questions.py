@@ -9,7 +9,7 @@ import pytest
 
 from simulator.errors import InputError, SeatError
 from simulator.studies import read_study
-from simulator.studies.graph import COMMENT, CONSENT, READY, merge_steps, own_steps
+from simulator.studies.graph import COMMENT, CONSENT, READY, merge_steps, study_steps
 from simulator.studies.questions import Question, read_answers
 
 STUDY = """\
@@ -44,11 +44,11 @@ def test_four_lines_are_a_question(tmp_path: Path) -> None:
 
 def test_they_stand_last_before_the_task_and_first_after_it(tmp_path: Path) -> None:
     study = read(tmp_path, AGE + "  - {id: hard, text: How hard, kind: scale}\n")
-    around = merge_steps(own_steps(study), (CONSENT, READY, COMMENT))
+    around = merge_steps(study_steps(study), (CONSENT, READY, COMMENT))
     kinds = [(step.kind, [question.id for question in step.questions]) for step in around]
     own = [("questions_before", ["age"]), ("questions_after", ["hard"])]
     assert kinds == [("consent", []), ("ready", []), *own, ("comment", [])]
-    assert merge_steps(own_steps(read(tmp_path, "")), (CONSENT, COMMENT)) == (CONSENT, COMMENT)
+    assert merge_steps(study_steps(read(tmp_path, "")), (CONSENT, COMMENT)) == (CONSENT, COMMENT)
 
 
 CHECK = """\
@@ -59,7 +59,7 @@ questions:
 
 def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: Path) -> None:
     study = read(tmp_path, CHECK + "comprehension_tries: 3\ntexts: {debriefing: It was about guessing.}\n")
-    around = merge_steps(own_steps(study), (CONSENT, READY, COMMENT))
+    around = merge_steps(study_steps(study), (CONSENT, READY, COMMENT))
     assert [(step.kind, step.page or step.kind, step.wants) for step in around] == [
         ("consent", "consent", "yes"),
         ("ready", "instructions", ""),
@@ -83,14 +83,14 @@ def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: 
         ),
         ("  - {id: age, kind: number}", 7, "key 'questions.0.text' is missing"),
         ("  - {id: Age, text: Age}", 7, "questions.0.id"),
-        ("  - {id: age, text: {fr: Age}}", 7, "'fr' is no language of the pages"),
+        ("  - {id: age, text: {fr: Age}}", 7, "'fr' is not a language of the pages"),
         (
             "  - {id: age, text: {zh: 年龄}}",
             1,
-            "questions: age: text: must be there in the study's language, en",
+            "questions: age: text: lacks a text in the study's language, en",
         ),
-        ("  - {id: sex, text: Sex, kind: choice}", 7, "a choice needs a list of two choices or more"),
-        ("  - {id: sex, text: Sex, choices: [a, b]}", 7, "other kinds have none"),
+        ("  - {id: sex, text: Sex, kind: choice}", 7, "choice and choices need two or more choices"),
+        ("  - {id: sex, text: Sex, choices: [a, b]}", 7, "other kinds must have none"),
         (
             "  - {id: sex, text: Sex, kind: choice, choices: [{en: A}, {en: B}]}",
             7,
@@ -100,7 +100,7 @@ def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: 
         (
             "  - {id: a, text: A, when: comprehension}",
             7,
-            "what is asked when: comprehension has a right answer",
+            "a question with when: comprehension must have a right answer",
         ),
         (
             "  - {id: a, text: A, kind: scale, when: comprehension, right: 8}",
@@ -114,7 +114,7 @@ def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: 
             7,
             "least (9) is larger than most (8)",
         ),
-        ("  - {id: a, text: A}\n  - {id: a, text: B}", 1, "questions: a stands there twice"),
+        ("  - {id: a, text: A}\n  - {id: a, text: B}", 1, "questions: a occurs twice"),
     ],
 )
 def test_a_faulty_question_is_named(tmp_path: Path, lines: str, line: int, said: str) -> None:

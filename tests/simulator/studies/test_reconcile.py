@@ -71,9 +71,9 @@ async def test_books_that_balance(office: Any, tmp_path: Path) -> None:
     [
         (("RETURNED", "C1"), "not_paid", "completed here, but is RETURNED there"),
         (("TIMED-OUT", ""), "not_paid", "completed here, but is TIMED-OUT there"),
-        (("APPROVED", "C2"), "code", "handed in the code C2 (line 2); for completed it is the code C1"),
-        (("AWAITING REVIEW", "NOCODE"), "code", "handed in no code"),
-        (None, "not_there", "the export does not have them"),
+        (("APPROVED", "C2"), "code", "submitted the code C2 (line 2), not the code C1 (completed)"),
+        (("AWAITING REVIEW", "NOCODE"), "code", "submitted no code"),
+        (None, "not_there", "the export does not list them"),
     ],
 )
 async def test_completed_here_and_something_else_there(
@@ -142,7 +142,7 @@ async def test_so_many_people_as_were_erased_are_missed_without_alarm(office: An
         ("not_here", True),
         ("not_here", True),
     ]
-    assert "of those who had, 1 are erased" in findings[0].sentence
+    assert "1 who had one are erased" in findings[0].sentence
 
 
 async def test_an_erasure_that_was_cut_short_is_found(office: Any) -> None:
@@ -200,7 +200,7 @@ async def test_more_than_wanted_is_explained_by_who_was_late(office: Any) -> Non
     [
         ("", "no column 'participant id'"),
         ("Participant id,Status\n", "no column 'completion code'"),
-        (HEAD + "s,anna\n", "export.csv:2: 2 cells, the head has 4"),
+        (HEAD + "s,anna\n", "export.csv:2: 2 cells, but the header has 4"),
     ],
 )
 async def test_a_file_that_is_no_export_is_refused(office: Any, tmp_path: Path, text: str, told: str) -> None:

@@ -142,7 +142,7 @@ async def test_a_withdrawal_counts_at_once_and_erases_later(desk: Any, path: Pat
     with LogReader(path) as reader:
         assert reader.identities() == []
         assert reader.erased_participants() == {erasure.name}
-    with pytest.raises(ConflictError, match="is erased already"):
+    with pytest.raises(ConflictError, match="is already erased"):
         await here.restored(anna)
 
 
@@ -213,10 +213,10 @@ async def test_commands_for_people_who_write_to_the_researcher(desk: Any, path: 
     async def askback(*words: str) -> str:
         return await asyncio.to_thread(run, *words)
 
-    assert "may go on in the browser that comes next" in await askback("release", "anna")
-    assert "nobody in" in await askback("release", "zoe")
+    assert "may continue in the next browser" in await askback("release", "anna")
+    assert "no participant in" in await askback("release", "zoe")
     await here.withdrawn_later(anna)
     assert "is back: returned" in await askback("restore", anna)
-    assert "Nobody who has withdrawn" in await askback("erase")
+    assert "nobody left to erase" in await askback("erase")
     await here.withdrawn_later(anna)
     assert f"{anna} is erased." in await askback("erase")

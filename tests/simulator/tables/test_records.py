@@ -55,7 +55,7 @@ def test_elements_of_a_list_know_their_lines(tmp_path: Path) -> None:
     assert read_entries(path) == ((2, 1, ""), (4, "a\nb", ""), (4, {"c": 2}, ""), (5, [], ""))
     path.write_text("[ ]", encoding="utf-8")
     assert read_entries(path) == ()
-    assert [fault.message for fault in read_records(path, lambda row: row).faults] == ["holds no rows"]
+    assert [fault.message for fault in read_records(path, lambda row: row).faults] == ["has no rows"]
     path.write_text("[1]", encoding="utf-8")
     assert [fault.message for fault in read_records(path, lambda row: row).faults] == ["is not an object"]
     path.write_bytes(b'["\xff"]')

@@ -123,7 +123,7 @@ async def test_withdrawing_after_two_sets(serve: Any, make_study: Any, log: Any)
 async def test_only_a_studys_page_has_a_next_set(serve: Any, make_study: Any) -> None:
     actions = serve(make_study())
     visit = await play(actions, setting="instruction")
-    with pytest.raises(InputError, match="no episode of a study"):
+    with pytest.raises(InputError, match="not part of a study"):
         await actions.next_set(visit.call)
     for call in (actions.next_set, actions.withdraw):
         with pytest.raises(TokenError):

@@ -87,7 +87,7 @@ async def test_free_play(server):
         replay = await server.sessions.replay(episode, SEAT)
         assert len(replay.blocks[2].blocks[1].rows) == (3 if trials == 1 else trials)
         assert server.sessions.completion(episode) is None
-        with pytest.raises(InputError, match="no episode of a study"):
+        with pytest.raises(InputError, match="not part of a study"):
             await server.sessions.withdraw(episode)
 
 

@@ -173,7 +173,7 @@ def test_several_raters_are_compared_in_pairs(outputs, desk, sort):
 def test_what_cannot_be_sorted(desk, outputs, says, typed):
     data = of(*outputs)
     (name, *_) = waiting(desk, data, "ann")
-    with pytest.raises(InputError, match="no choice of category; they are correct, incorrect, other"):
+    with pytest.raises(InputError, match="not a choice of category; choose from correct, incorrect, other"):
         judgments(DESK, desk.reader, data, "ann", name, {"category": "right"}, submission="1")
     with pytest.raises(InputError, match="nothing called 'nothing'"):
         judgments(DESK, desk.reader, data, "ann", "nothing", {"category": "other"}, submission="1")

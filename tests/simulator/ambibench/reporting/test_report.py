@@ -215,7 +215,7 @@ def test_results_from_elsewhere_stand_beside_ones_own(askback, tmp_path):
     [
         ((), "Name runs"),
         (("m", "--figure", "3"), "--figure needs --out"),
-        (("m", "--suffix", "gif"), "--suffix gif: figures are written as png, svg, pdf, html, csv, json"),
+        (("m", "--suffix", "gif"), "--suffix gif: figures can be written as png, svg, pdf, html, csv, json"),
         (("m", "--figure", "1", "--out", "x"), "--figure 1: there is no such figure"),
         (("m", "--actor", "openai/m"), "write NAME=LABEL"),
         (("--from", "nowhere.jsonl"), "nowhere.jsonl: cannot be read"),

@@ -153,7 +153,7 @@ def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
 def test_invalid_forms_are_refused(desk: Any, sort: Sort) -> None:
     with pytest.raises(InputError, match="nothing called '9'"):
         sort("9", "ann", "lexical")
-    with pytest.raises(InputError, match="'vague' is no choice of categories; they are lexical"):
+    with pytest.raises(InputError, match="'vague' is not a choice of categories; choose from lexical"):
         sort("1", "ann", "vague")
     with pytest.raises(InputError, match="Choose a kind"):
         sort("1", "ann")

@@ -84,7 +84,7 @@ def test_a_false_mark_is_refused(desk: Any, keys: dict[str, str]) -> None:
         ("nowhere", "ann", "a", "nothing called"),
         (keys["c1"], " ", "a", "Say who"),
         (keys["c1"], "ann", "", "Mark what"),
-        (keys["c1"], "ann", "ax", "no choice of marks"),
+        (keys["c1"], "ann", "ax", "not a choice of marks"),
     ):
         with pytest.raises(InputError, match=said):
             judgments(CLAIMS, desk.reader, RUN, who, key, {"marks": list(marks)}, submission="1")

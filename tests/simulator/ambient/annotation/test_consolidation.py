@@ -157,7 +157,7 @@ def test_validators_who_differ_discuss_and_one_form_decides(
     table = replace(ANNOTATIONS, raters=3)
     shown, hidden = differences(table, table.cases(desk.reader, RUN), "xi")
     assert (shown, hidden) == ((), 2)
-    with pytest.raises(InputError, match="nothing is to be decided"):
+    with pytest.raises(InputError, match="there is nothing to decide"):
         submit(keys["1"], "vi", form("N"), decides=True)
     submit(keys["2"], "wu", form("CEN"), decides=True)
     submit(keys["2"], "wu", form("CN"), decides=True)
@@ -202,7 +202,7 @@ def test_forms_that_cannot_be_consolidated(
             submit(keys[closed], "vi", form("E"))
     with pytest.raises(InputError, match="nothing called 'x'"):
         submit("x", "vi", form("E"))
-    with pytest.raises(InputError, match="'mood' is no choice of checklist; they are temporal_order"):
+    with pytest.raises(InputError, match="'mood' is not a choice of checklist; choose from temporal_order"):
         submit(keys["1"], "vi", form("E"), checklist=["mood"])
     with pytest.raises(InputError, match="who consolidates"):
         submit(keys["1"], " ", form("E"))

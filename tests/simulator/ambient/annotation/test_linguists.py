@@ -109,7 +109,7 @@ def test_nothing_and_undefined() -> None:
     alike = linguist_measures([record("1", "E", "E"), record("2", "E", "E")])
     assert (alike["kappa_sets"], alike["alpha"]) == (None, None)
     assert value(alike["identical"]) == 1
-    with pytest.raises(ValueError, match="one number of raters"):
+    with pytest.raises(ValueError, match="an equal number of raters"):
         set_agreement([[labels("E"), labels("N")], [labels("E")]])
 
 

@@ -93,7 +93,7 @@ async def test_free_play(server, task, total):
     assert (await server.sessions.replay(episode, SEAT)).blocks
     assert server.reader.episode(episode).options["language"] == "zh"
     assert server.sessions.completion(episode) is None
-    with pytest.raises(InputError, match="no episode of a study"):
+    with pytest.raises(InputError, match="not part of a study"):
         await server.sessions.withdraw(episode)
 
 

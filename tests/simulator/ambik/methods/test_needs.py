@@ -4,10 +4,10 @@ import pytest
 
 from simulator.ambik.methods import refusal
 from simulator.models import Capabilities, ModelOptions, load_model
-from simulator.orders import Announced
+from simulator.orders import ModelAbilities
 
-MUTE = Announced("anthropic/some", Capabilities(logprobs=False), frozenset({"seed", "temperature"}))
-TELLS = Announced("local/smollm2", Capabilities(logprobs=True))
+MUTE = ModelAbilities("anthropic/some", Capabilities(logprobs=False), frozenset({"seed", "temperature"}))
+TELLS = ModelAbilities("local/smollm2", Capabilities(logprobs=True))
 
 
 @pytest.mark.parametrize("method", ["knowno", "lap"])
