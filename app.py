@@ -39,9 +39,7 @@ GROUPS: Final = {
         "simulator.studies.command:study_app", "Run studies with people: links, progress, participants, data."
     ),
     "data": deferred("simulator.commands.files:data_app", "Register, list and remove published data."),
-    "log": deferred(
-        "logs.cli:log_app", "Look into the log: runs, episodes as transcripts, what is happening now."
-    ),
+    "log": deferred("logs.cli:log_app", "Inspect the log: runs, transcripts of episodes, latest turns."),
     "users": deferred("ui.accounts:users_app", "Researchers who may log in, and what each may do."),
     "import": _group("Bring published results into the log."),
     "audit": _group("Compare a provider's decisions with logged ones."),
@@ -60,7 +58,7 @@ COMMANDS: Final = {
     ),
     "export": Command(
         "logs.cli:export_command",
-        "Export the log as JSON lines, CSV, Parquet or a log, with a codebook. People stay pseudonyms.",
+        "Export the log as JSON lines, CSV, Parquet or a log, with a codebook. People stay pseudonymous.",
     ),
     "app": Command(
         "ui.command:app_command",

@@ -1,7 +1,7 @@
-"""The SQLite log: schema and migrations, the one writer, readers, export, replay.
+"""The SQLite log: schema, migrations, writer, readers, export and erasure.
 
-The turn log is the truth: a turn is in the file before anybody is told that it counts. `LogWriter` puts
-rows (`logs.rows`) there, `LogReader` reads them, ``schema.md`` says what every column means.
+The turn log is the source of truth: a turn is in the file before it is acknowledged. `LogWriter` writes rows
+(`logs.rows`), `LogReader` reads them, and ``schema.md`` documents every column.
 """
 
 from logs.erase import Erasure, erase_participant

@@ -1,7 +1,7 @@
-"""Copies of a log that others may be writing, and putting one back.
+"""Backup of a log that is in use, and its restoration.
 
-A copy is one moment of the log, taken by SQLite itself; nobody has to wait for it. The key that pseudonyms
-are made with goes along (`logs.pseudonym`). Who is erased from the log afterwards stands in copies still.
+SQLite makes a consistent copy without blocking writers. The key of the pseudonyms is copied, too
+(`logs.pseudonym`). People who are erased from the log later are still in earlier copies.
 """
 
 from __future__ import annotations
@@ -22,49 +22,48 @@ from logs.reader import LogReader
 
 
 def back_up(log: Path, target: Path) -> None:
-    """Copy a log and its key, while others write it.
+    """Copy a log and its key, even while it is being written.
 
     Args:
         log: the log.
-        target: where to; its key lies beside it, as that of a log does.
+        target: the copy; its key is written next to it, as for a log.
 
     Raises:
-        LogError: if there is a file already, the log cannot be read, or the copy cannot be written.
+        LogError: if the target exists, the log cannot be read, or the copy cannot be written.
     """
-    for taken in (target, key_path(target)):
-        if taken.exists():
-            raise LogError(f"{taken} is there already: choose another name.")
+    for path in (target, key_path(target)):
+        if path.exists():
+            raise LogError(f"{path} already exists: choose another name.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with LogReader(log) as reader, _draft(target) as draft:
         try:
             with reader.connection() as source, closing(sqlite3.connect(draft)) as copy:
-                # All at once: page by page it would begin anew whenever somebody writes.
+                # In one step: page by page, the copy would start over at every write.
                 source.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")
                 (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
         except sqlite3.Error as error:
             raise log_error(log, error, "copy") from error
         if verdict != "ok":
-            raise LogError(f"the copy of {log} would be damaged: {verdict}.")
+            raise LogError(f"the copy of {log} is damaged: {verdict}.")
         if key_path(log).exists():
             with _draft(key_path(target)) as key:
                 shutil.copyfile(key_path(log), key)
 
 
 def restore(backup: Path, log: Path, *, replace: bool = False) -> Path | None:
-    """Put a copy in the place of a log.
+    """Restore a log from a copy.
 
     Args:
-        backup: the copy; its key lies beside it.
-        log: the log, which nobody may be using.
-        replace: if there is one already, keep it under another name. Otherwise that is an error.
+        backup: the copy, with its key next to it.
+        log: the log, which no program may have open.
+        replace: keep an existing log under another name; if False, an existing log is an error.
 
     Returns:
-        Where the log is now that was there before; None if there was none.
+        The new path of the previous log; None if there was none.
 
     Raises:
-        LogError: if there is a log, and nobody said that it may be replaced, or it is in use; or `backup` is
-            no log.
+        LogError: if there is a log and `replace` is False, or it is in use; or if `backup` is not a log.
     """
     LogReader(backup).close()
     aside = None
@@ -72,8 +71,8 @@ def restore(backup: Path, log: Path, *, replace: bool = False) -> Path | None:
         aside = log.with_name(f"{log.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         if not replace:
             raise LogError(
-                f"there is a log at {log} already. Name another file with --log, or say --replace: then the "
-                f"one that is there is kept beside it, as {log.name}.TIME."
+                f"there is already a log at {log}. Name another file with --log, or use --replace, which "
+                f"keeps the existing one as {log.name}.TIME."
             )
         _require_unused(log)
         for old, new in ((log, aside), (key_path(log), key_path(aside))):
@@ -84,7 +83,7 @@ def restore(backup: Path, log: Path, *, replace: bool = False) -> Path | None:
 
 
 def _require_unused(log: Path) -> None:
-    """Bring all of a log into its one file.
+    """Check that no program has a log open, and merge its write-ahead log into the file.
 
     Raises:
         LogError: if another program has it open.
@@ -93,7 +92,7 @@ def _require_unused(log: Path) -> None:
         return
     with closing(connect_for_writing(log, durable=True, busy_seconds=1.0)) as connection:
         try:
-            # Leaving write-ahead logging is possible for the only one who has the file open.
+            # SQLite only leaves write-ahead logging if no other connection is open.
             connection.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as error:
             raise log_error(log, error, "replace") from error
@@ -101,7 +100,7 @@ def _require_unused(log: Path) -> None:
 
 @contextlib.contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """Give a file to be filled, which only its owner may read; it is at `target` once it is whole."""
+    """Yield `drafted(target)`, with errors as `LogError`."""
     try:
         with drafted(target) as draft:
             yield draft

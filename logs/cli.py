@@ -29,13 +29,13 @@ from logs.writer import LogWriter
 
 log_app = typer.Typer(
     name="log",
-    help="Look into the log: runs, episodes as transcripts, what is happening now.",
+    help="Inspect the log: runs, transcripts of episodes, latest turns.",
     no_args_is_help=True,
 )
 
 LogOption = Annotated[
     Path | None,
-    typer.Option("--log", help=f"The log file; default: ${LOG_VARIABLE}, or the one in your Askback folder."),
+    typer.Option("--log", help=f"The log file; default: ${LOG_VARIABLE}, or your Askback folder's."),
 ]
 _NUMBERS = {"completed", "truncated", "aborted", "failed", "running", "repeat", "attempt", "rows erased"}
 _STATES: tuple[State, ...] = ("completed", "truncated", "aborted", "failed", "running")
@@ -44,16 +44,16 @@ _STATES: tuple[State, ...] = ("completed", "truncated", "aborted", "failed", "ru
 @log_app.command("list")
 def list_command(
     run: Annotated[str | None, typer.Argument(help="A run, to list its episodes.")] = None,
-    status: Annotated[State | None, typer.Option(help="Only episodes that stand so.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 50,
+    status: Annotated[State | None, typer.Option(help="Only episodes with this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Only this many of the newest.")] = 50,
     log: LogOption = None,
 ) -> None:
     """List the runs, or the episodes of one run."""
     path = log or default_path()
     if run is None and not path.exists():
         _say(
-            f"There is no log at {path} yet. It begins with the first dialogue: play one in the browser "
-            "(`askback app`), or run many (`askback run`)."
+            f"There is no log at {path} yet. The first dialogue creates it: play one in the browser "
+            "(`askback app`), or start a run (`askback run`)."
         )
         return
     with LogReader(path) as reader:
@@ -107,11 +107,11 @@ def _list_episodes(reader: LogReader, run: str, status: State | None, limit: int
 
 @log_app.command("show")
 def show_command(
-    episode: Annotated[str, typer.Argument(help="An episode's id, or a part of it.")],
-    trace: Annotated[bool, typer.Option("--trace", help="Why each seat moved, what models said.")] = False,
+    episode: Annotated[str, typer.Argument(help="An episode's id, or part of it.")],
+    trace: Annotated[bool, typer.Option("--trace", help="Include payloads and model calls.")] = False,
     format: Annotated[
         Literal["auto", "terminal", "text", "markdown"],
-        typer.Option(help="How to write it; auto: in colours on a terminal, else as text."),
+        typer.Option(help="Output format; auto: terminal colours on a terminal, else text."),
     ] = "auto",
     log: LogOption = None,
 ) -> None:
@@ -128,7 +128,7 @@ def show_command(
 
 POLL_SECONDS = 0.5
 
-# CROSS JOIN makes SQLite walk the turns by `seq`, so that a look costs what is new, not what is there.
+# CROSS JOIN makes SQLite walk the turns by `seq`, so that polling only reads new turns.
 _OF_RUN = (
     f"SELECT {select(Turn, 't')}, t.seq FROM turns t CROSS JOIN episodes e ON e.id = t.episode_id "
     "WHERE e.run_id = ? AND t.seq > ? ORDER BY t.seq"
@@ -138,10 +138,10 @@ _OF_RUN = (
 def tail(
     reader: LogReader, run_id: str, lines: int, *, follow: Callable[[], bool] | None = None
 ) -> Iterator[Turn]:
-    """Yield the last turns of a run in the order of writing; then new ones, for as long as `follow` says so.
+    """Yield a run's last turns in the order of writing; then new ones, as long as `follow` returns True.
 
     Raises:
-        NotInLog: there is no such run.
+        NotInLog: if there is no such run.
     """
     reader.run(run_id)
     with reader.connection() as connection:
@@ -160,59 +160,59 @@ def tail(
 @log_app.command("tail")
 def tail_command(
     run: Annotated[str, typer.Argument(help="A run.")],
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="The last so many turns.")] = 10,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="New ones, too, until Ctrl-C.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Number of latest turns.")] = 10,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show new turns, until Ctrl-C.")] = False,
     log: LogOption = None,
 ) -> None:
-    """Show a run's latest turns, and with -f those to come."""
+    """Show a run's latest turns, and with -f new ones as they come."""
     console = _console()
     with LogReader(log or default_path()) as reader:
         reader.run(run)
-        waiting = True
+        empty = True
         try:
             if follow:
-                Console(stderr=True).print("Ctrl-C ends this.", style="dim")
+                Console(stderr=True).print("Press Ctrl-C to stop.", style="dim")
             for turn in tail(reader, run, lines, follow=(lambda: True) if follow else None):
                 console.print(_line(turn))
-                waiting = False
+                empty = False
         except KeyboardInterrupt:
             return
-        if waiting and lines:
-            _say(f"Nobody has said anything in run {run} yet.")
+        if empty and lines:
+            _say(f"There are no turns in run {run} yet.")
 
 
 @log_app.command("backup")
 def backup_command(
-    file: Annotated[Path, typer.Argument(help="The copy to write; its key goes beside it.")],
+    file: Annotated[Path, typer.Argument(help="The copy to write; its key is written next to it.")],
     log: LogOption = None,
 ) -> None:
-    """Copy the log as it is at this moment, while it is being written, with the key of its pseudonyms."""
+    """Back up the log, even while it is being written, with the key of its pseudonyms."""
     back_up(log or default_path(), file)
-    _say(f"Wrote {file}. Keep it as safe as the log: who is erased there later stands in it still.")
+    _say(f"Wrote {file}. Keep it as safe as the log: people erased from the log later are still in it.")
 
 
 @log_app.command("restore")
 def restore_command(
     file: Annotated[Path, typer.Argument(help="A copy that `askback log backup` wrote.", exists=True)],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Keep the log that is there under another name.")
+        bool, typer.Option("--replace", help="Replace the current log, which is kept under another name.")
     ] = False,
     log: LogOption = None,
 ) -> None:
-    """Put a copy in the place of the log, which no program may have open."""
+    """Restore the log from a backup; no program may have it open."""
     path = log or default_path()
     aside = restore(file, path, replace=replace)
-    _say(f"{path} is what {file} holds." + (f" What was there is {aside} now." if aside else ""))
+    _say(f"Restored {path} from {file}." + (f" The previous log is now {aside}." if aside else ""))
 
 
 @log_app.command("erase")
 def erase_command(
     participant: Annotated[str, typer.Argument(help="The participant's pseudonym.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    reason: Annotated[str, typer.Option(help="Goes into the receipt; name nobody in it.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    reason: Annotated[str, typer.Option(help="The reason, for the receipt; do not name people.")] = "",
     log: LogOption = None,
 ) -> None:
-    """Erase a person for good: who they are and what they said. Numbers and scores stay."""
+    """Permanently erase a person's identity and words. Numbers and scores stay."""
     path = log or default_path()
     with LogReader(path) as reader:
         reader.participant(participant)
@@ -226,36 +226,36 @@ def erase_command(
     for name, count in erasure.counts.items():
         table.add_row(name, str(count))
     _console().print(table)
-    _say(f"A receipt is in the log, where they are {erasure.name} now. {erasure.recognised}")
-    _say("Exports and backups made before are not changed by this.")
+    _say(f"The log has a receipt, and calls them {erasure.name} now. {erasure.recognised}")
+    _say("Earlier exports and backups are not changed.")
     if not erasure.files_clean:
         _say(
-            "Remains of the old texts may still lie in the file, since another program has it open or the "
+            "The file may still contain remains of the old texts, because another program has it open or the "
             f"disk is full. Close it, then erase {erasure.name} once more."
         )
 
 
 @log_app.command("schema")
 def schema_command() -> None:
-    """Print what each table and column means."""
+    """Print the documentation of each table and column."""
     typer.echo(render(), nl=False)
 
 
 def export_command(
-    folder: Annotated[Path, typer.Argument(help="Where to: an empty folder, made if need be.")],
-    run: Annotated[list[str] | None, typer.Option(help="Only this run; may be given again.")] = None,
+    folder: Annotated[Path, typer.Argument(help="Output folder; must be empty, created if necessary.")],
+    run: Annotated[list[str] | None, typer.Option(help="Only this run (repeatable).")] = None,
     format: Annotated[
         Format,
-        typer.Option(help="A file per table, or a log, which every Askback reads and scores again."),
+        typer.Option(help="A file per table, or a log that any Askback can read and score again."),
     ] = "jsonl",
-    nest: Annotated[bool, typer.Option("--nest", help="One object per episode, all in it.")] = False,
+    nest: Annotated[bool, typer.Option("--nest", help="One complete object per episode.")] = False,
     excel: Annotated[bool, typer.Option("--excel", help="CSV that Excel reads as UTF-8.")] = False,
     identities: Annotated[
-        bool, typer.Option("--identities", help="Outside identities of participants, too.")
+        bool, typer.Option("--identities", help="Include outside identities of participants.")
     ] = False,
     log: LogOption = None,
 ) -> None:
-    """Export the log as JSON lines, CSV, Parquet or a log, with a codebook. People stay pseudonyms."""
+    """Export the log as JSON lines, CSV, Parquet or a log, with a codebook. People stay pseudonymous."""
     _require_empty(folder)
     with LogReader(log or default_path()) as reader, _bar() as progress:
         files = export_log(
@@ -268,23 +268,23 @@ def export_command(
             excel=excel,
             progress=progress,
         )
-    if identities:  # who took part has left the log: it says so
+    if identities:  # record in the log that identities were exported
         with LogWriter(log or default_path(), durable=True) as writer:
             writer.put(Event(kind="researcher.export", details={"by": "command line", "identities": True}))
-    _say(f"Wrote {len(files)} files to {folder}; what the columns mean is in codebook.md.")
+    _say(f"Wrote {len(files)} files to {folder}; codebook.md explains the columns.")
 
 
 def _require_empty(folder: Path) -> None:
-    """See that an export is not mixed with what is in a folder, under one codebook.
+    """Check that a folder is empty, so that two exports are not mixed under one codebook.
 
     Raises:
-        LogError: if anything that is not hidden is in it.
+        LogError: if it contains anything that is not hidden.
     """
-    held = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
-    if stranger := next((name for name in held if not name.startswith(".")), ""):
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if present := next((name for name in names if not name.startswith(".")), ""):
         raise LogError(
-            f"{folder} is not empty ({stranger} is in it), and two exports would be mixed; name an empty "
-            "folder, or a new one."
+            f"{folder} is not empty (it contains {present}), and two exports would be mixed; name an empty "
+            "or a new folder."
         )
 
 
@@ -298,7 +298,7 @@ def _bar() -> Iterator[Callable[[int, int], None]]:
 
 def _console() -> Console:
     console = Console()
-    # Into a file or a pipe goes the whole of every line, for grep and the like.
+    # Lines in a file or a pipe are never wrapped, for grep and the like.
     return console if console.is_terminal else Console(width=10_000)
 
 
@@ -308,7 +308,7 @@ def _say(text: str) -> None:
 
 def _say_more(count: int, limit: int, what: str) -> None:
     if count > limit:
-        _say(f"… and {count - limit} older {what}; see them with --limit {count}.")
+        _say(f"… and {count - limit} older {what}; show them with --limit {count}.")
 
 
 def _table(*columns: str) -> Table:
@@ -324,7 +324,7 @@ def _colour_state(state: State) -> Text:
 
 
 def _moment(created_at: str) -> str:
-    """Return a time as far as the minute."""
+    """Return a time to the minute."""
     return created_at[:16].replace("T", " ")
 
 

@@ -1,4 +1,4 @@
-"""The codebook of an export: every column, its type, meaning, unit and values; cells that are no formula."""
+"""The codebook of an export (every column's type, unit, values and meaning), and spreadsheet-safe cells."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def codebook_csv(tables: Iterable[Table]) -> str:
 
 
 def codebook_markdown(tables: Sequence[Table], *, about: Sequence[str], guarded: bool) -> str:
-    """Return the codebook as a page to read.
+    """Return the codebook as Markdown.
 
     Args:
-        tables: the tables exported.
-        about: what the export holds, a line each.
+        tables: the exported tables.
+        about: lines that describe the export.
         guarded: whether cells are guarded against formulas (CSV).
     """
     lines = ["# Codebook", "", *(f"- {line}" for line in about)]
     if guarded:
-        lines += [f"- {RULE}", "- An empty cell is a missing value. JSON columns hold JSON as text."]
+        lines += [f"- {RULE}", "- An empty cell is a missing value. JSON columns contain JSON as text."]
     for table in tables:
         lines += ["", f"## {table.name}", "", table.meaning, "", *_markdown_table(_rows(table))]
     return "\n".join(lines) + "\n"
@@ -59,20 +59,19 @@ def _row(table: Table, column: Column) -> tuple[str, ...]:
     )
 
 
-# What makes Excel, LibreOffice or Google Sheets read a cell as a formula; the wide ones do so in East Asian
-# editions (OWASP, "CSV Injection"). The quote itself is in it so that `unguard` knows whose quote it is.
+# First characters with which Excel, LibreOffice or Google Sheets read a cell as a formula; the wide ones in
+# East Asian editions (OWASP, "CSV Injection"). The quote is included so that `unguard` is unambiguous.
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
 
-# Programs pass over such letters before they look for a formula: control and format characters, spaces,
-# marks, and the fillers that count as letters.
+# Characters that programs skip before they look for a formula: control and format characters, spaces, marks,
+# and fillers that count as letters.
 _UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp", "Mn"))
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
 
 RULE = (
-    "A text cell that would begin with one of = + - @ (or their wide forms), a tab, a line end or ', behind "
-    "invisible characters or not, has one "
-    "' put before it, so that no spreadsheet takes it for a formula. To read such a file by program, take "
-    "one ' off every text cell that begins with one (`logs.export.unguard`)."
+    "A text cell that begins with one of = + - @ (or their wide forms), a tab, a line end or ', even after "
+    "invisible characters, has a ' put before it, so that no spreadsheet reads it as a formula. A program "
+    "that reads the file must remove one ' from every text cell that begins with one (`logs.export.unguard`)."
 )
 
 
@@ -81,11 +80,11 @@ def _is_unseen(letter: str) -> bool:
 
 
 def guard(text: str) -> str:
-    """Return `text` as a cell that is no formula."""
+    """Return `text` as a cell that no spreadsheet reads as a formula."""
     seen = next((place for place, letter in enumerate(text) if not _is_unseen(letter)), len(text))
     return f"'{text}" if text.startswith(_DANGEROUS) or text[seen:].startswith(_DANGEROUS) else text
 
 
 def unguard(cell: str) -> str:
-    """Return the text that `guard` made `cell` of."""
+    """Return the text of a cell written by `guard`."""
     return cell.removeprefix("'")

@@ -1,4 +1,4 @@
-"""Rows to SQL values and back."""
+"""Conversion of rows to SQL values and back."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _slowly: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), all
 def dump_json(value: Any) -> str:
     """Return a JSON value as compact text.
 
-    orjson is some ten times as fast, and is asked where it writes what the standard library would: of numbers
-    that are none it says nothing, and it takes objects that are no JSON.
+    orjson is about ten times as fast, and is used where it writes the same as the standard library. By itself
+    it would accept numbers and objects that are not JSON.
 
     Raises:
         TypeError: if something in it is not JSON.
@@ -41,7 +41,7 @@ def dump_json(value: Any) -> str:
 
 
 def _is_common(value: Any) -> bool:
-    """Return True for plain JSON whose numbers both encoders write in the same way, without an exponent."""
+    """Return True for plain JSON whose numbers both encoders write the same way, without an exponent."""
     kind = type(value)
     if kind is dict:
         for key in value:
@@ -50,7 +50,7 @@ def _is_common(value: Any) -> bool:
         value = value.values()
     elif kind is not list and kind is not tuple:
         return kind in _PLAIN or (kind is float and _is_common((value,)))
-    # Every row passes through it: a call for each value, or `all` of a generator, takes half as long again.
+    # A hot path: a call per value, or `all` of a generator, would take half as long again.
     for each in value:
         kind = type(each)
         if kind is float:
@@ -62,12 +62,12 @@ def _is_common(value: Any) -> bool:
 
 
 def stored_columns(table: Table) -> tuple[str, ...]:
-    """Return the columns a row is stored in: its own, and ``request_key`` of a model call."""
+    """Return the columns of a stored row: its fields, and ``request_key`` for a model call."""
     return (*table.names, "request_key") if table.row is ModelCall else table.names
 
 
 class _Plan(NamedTuple):
-    """The plan by which a row is taken apart: its values; where JSON, big integers and real numbers are."""
+    """How to encode a row: a getter of its values, and the places of JSON, big integers, reals, booleans."""
 
     take: Callable[[Any], Values]
     json: tuple[int, ...]
@@ -90,10 +90,10 @@ _PLANS = {row: _plan(table) for row, table in TABLES.items()}
 
 
 def encode(row: Row) -> Values:
-    """Return the values to store, in the order of `stored_columns`. The row's dicts are copied by this.
+    """Return the values to store, in the order of `stored_columns`; later changes of the row do not matter.
 
     Raises:
-        LogError: the row holds something that is not JSON, or a number that is not finite.
+        LogError: if the row contains a value that is not JSON, or a number that is not finite.
     """
     kind = type(row)
     plan = _PLANS[kind]
@@ -104,7 +104,7 @@ def encode(row: Row) -> Values:
     for place in plan.real:
         value = values[place]
         if value is not None and not math.isfinite(value):
-            raise LogError(f"{_field(row, place)} is {value}: write None where there is no number")
+            raise LogError(f"{_field(row, place)} is {value}: use None for a missing number")
     for place in plan.big:
         values[place] = str(values[place])
     if kind is ModelCall:
@@ -127,9 +127,9 @@ def _encode_json(row: Row, place: int, value: Any) -> str:
 
 
 def mend_text(values: Values) -> Values:
-    """Return values with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold.
+    """Return values with U+FFFD for each half of a surrogate pair, which UTF-8 cannot encode.
 
-    Browsers and models can cut an emoji in two; a turn must not be lost over that.
+    Browsers and models can cut an emoji in two, and a turn must not be lost because of that.
     """
     return tuple(_mend(value) if isinstance(value, str) else value for value in values)
 
@@ -139,12 +139,12 @@ def _mend(text: str) -> str:
 
 
 def decode(row: type[R], record: sqlite3.Row | Values) -> R:
-    """Return a row from its values, in the order of its table's columns."""
+    """Return a row from its values in the order of its table's columns."""
     return row(**plain(TABLES[row], record))
 
 
 def plain(table: Table, record: sqlite3.Row | Values) -> dict[str, Any]:
-    """Return a row's values by column, JSON read, in the order of its table's columns."""
+    """Return a row's values by column, with JSON parsed, in the order of its table's columns."""
     values = list(record[: len(table.columns)])
     plan = _PLANS[table.row]
     for place in plan.json:
@@ -170,7 +170,7 @@ def table_of(row: Row) -> Table:
     """Return the table of a row.
 
     Raises:
-        LogError: it is no row.
+        LogError: if it is not a row.
     """
     table = TABLES.get(type(row))
     if table is None:

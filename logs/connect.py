@@ -1,4 +1,4 @@
-"""Opening a log: for writing (made and brought up to date on the way) and for reading."""
+"""Connections to a log: for writing (creating or migrating it if necessary) and for reading."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 from logs.errors import LogError, NewerLog, NotALog
 from logs.migrations import APPLICATION_ID, SCHEMA_VERSION, apply_migrations
 from logs.paths import drafted
-from logs.shorten import Connection, teach
+from logs.shorten import Connection, add_functions
 
 BUSY_SECONDS = 10.0
-"""How long to wait for another process that is writing."""
+"""Seconds to wait for another process that is writing."""
 
 _MAKING_SECONDS = 2.0
-"""How long another process may take from making the file to writing its first page."""
+"""Seconds that another process may take to create the file and write its first page."""
 
 _WAYS_OUT = {
     "SQLITE_FULL": "The disk is full: free some space, then run the same command again.",
-    "SQLITE_BUSY": "Another program holds the file: close it, then try again.",
-    "SQLITE_LOCKED": "Another program holds the file: close it, then try again.",
-    "SQLITE_READONLY": "The file may not be written: change its permissions, or name another with --log.",
-    "SQLITE_CANTOPEN": "Check that the folder exists and may be written, or name another file with --log.",
+    "SQLITE_BUSY": "Another program is using the file: close it, then try again.",
+    "SQLITE_LOCKED": "Another program is using the file: close it, then try again.",
+    "SQLITE_READONLY": "The file is read-only: change its permissions, or name another with --log.",
+    "SQLITE_CANTOPEN": "Check that the folder exists and is writable, or name another file with --log.",
     "SQLITE_PERM": "Change the file's permissions, or name another file with --log.",
-    "SQLITE_IOERR": "The disk refused: see whether it is full, over its quota or unplugged, then try again.",
+    "SQLITE_IOERR": "The disk failed: check whether it is full, over its quota or unplugged, then try again.",
     "SQLITE_CORRUPT": "The file is damaged: restore a backup, or save the rest with `sqlite3 FILE .recover`.",
-    "SQLITE_NOTADB": "The file is damaged or no SQLite file: restore a backup, or name another with --log.",
+    "SQLITE_NOTADB": "The file is damaged or not SQLite: restore a backup, or name another with --log.",
 }
 
 
@@ -35,26 +35,26 @@ _UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
 
 def error_name(error: sqlite3.Error) -> str:
-    """Return SQLite's own name of an error without its extension (``SQLITE_FULL``), empty if unknown."""
+    """Return SQLite's name of an error without its extension (``SQLITE_FULL``); empty if unknown."""
     name = getattr(error, "sqlite_errorname", None) or ""
     return "_".join(name.split("_")[:2])
 
 
 def log_error(path: Path, error: Exception, doing: str = "write to") -> LogError:
-    """Return the error to raise for what SQLite or the system said, with the file and the way out."""
+    """Return a `LogError` for an error of SQLite or the system, with the file and the way out."""
     way_out = _WAYS_OUT.get(error_name(error), "") if isinstance(error, sqlite3.Error) else ""
     return LogError(f"cannot {doing} the log {path}: {error}. {way_out}".rstrip())
 
 
 def _check(path: Path, connection: sqlite3.Connection, doing: str) -> int:
-    """Return schema version of an open file; 0 if it is empty.
+    """Return the schema version of an open file; 0 if it is empty.
 
     Raises:
-        NotALog: it holds something else.
-        NewerLog: its schema is newer than this program.
+        NotALog: if it is not a log.
+        NewerLog: if its schema is newer than this program.
     """
     try:
-        # At one moment: another process may be making the log just now.
+        # In one query, since another process may be creating the log right now.
         application, version, objects = connection.execute(
             "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
             "FROM pragma_application_id, pragma_user_version"
@@ -87,7 +87,7 @@ def _connect(path: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
             check_same_thread=False,
             factory=Connection,
         )
-        teach(connection)
+        add_functions(connection)
         return connection
     except sqlite3.Error as error:
         raise log_error(path, error, "open") from error
@@ -96,23 +96,23 @@ def _connect(path: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
 def connect_for_writing(
     path: Path, *, durable: bool, busy_seconds: float = BUSY_SECONDS
 ) -> sqlite3.Connection:
-    """Open `path` for writing; make it, or bring its schema up to date, if need be.
+    """Open `path` for writing; create it, or migrate its schema, if necessary.
 
     Args:
-        path: the file; missing folders are made.
-        durable: whether a commit must survive a loss of power, or only the death of the process.
-        busy_seconds: how long to wait for other processes.
+        path: the file; missing folders are created.
+        durable: True if a commit must survive a power loss, False if only the death of the process.
+        busy_seconds: seconds to wait for other processes.
 
     Raises:
-        NotALog: the file holds something else.
-        NewerLog: its schema is newer than this program.
-        LogError: it cannot be opened or written.
+        NotALog: if the file is not a log.
+        NewerLog: if its schema is newer than this program.
+        LogError: if it cannot be opened or written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LogError(
-            f"cannot make the folder of the log {path} ({error.strerror}). Name another file with --log."
+            f"cannot create the folder of the log {path} ({error.strerror}). Name another file with --log."
         ) from error
     if not path.exists():
         _make(path)
@@ -136,16 +136,16 @@ def connect_for_writing(
 
 
 def check_writable(path: Path) -> None:
-    """Make sure that the log at `path` takes a commit now; nothing in it changes.
+    """Check that a commit to the log at `path` succeeds now; nothing in it changes.
 
     Raises:
-        LogError: if it is not there, or not writable, or the disk is full.
+        LogError: if the log is missing or not writable, or the disk is full.
     """
     if not path.is_file():
         raise LogError(f"the log {path} is gone: it was moved or deleted while Askback was running.")
     connection = connect_for_writing(path, durable=True, busy_seconds=_MAKING_SECONDS)
     try:
-        # The same number again: a page is written and committed, and says what it said before.
+        # Setting the same number again writes and commits a page without changing its content.
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
@@ -156,9 +156,9 @@ def check_writable(path: Path) -> None:
 
 
 def _make(path: Path) -> None:
-    """Make a database without tables, so that who is killed meanwhile leaves no empty file, which is refused.
+    """Create a database without tables, so that a killed process never leaves an empty file (see below).
 
-    Where it cannot be made in this way, or another process is first, SQLite says so when it opens the file.
+    If this fails, or another process is first, SQLite reports it when the file is opened.
     """
     with (
         suppress(OSError, sqlite3.Error),
@@ -169,23 +169,23 @@ def _make(path: Path) -> None:
 
 
 def _refuse_empty(path: Path, patience: float) -> None:
-    """Refuse a file without a byte: a log that has lost everything should not pass for a new one.
+    """Refuse an empty file: a log that has lost all its data must not be mistaken for a new one.
 
     Raises:
-        NotALog: if the file is empty, and no other process is just making it.
+        NotALog: if the file is empty, and no other process is creating it.
     """
     deadline = time.monotonic() + patience
     while path.is_file() and path.stat().st_size == 0:
         if time.monotonic() > deadline:
             raise NotALog(
-                f"{path} is there and empty (0 bytes), so whatever it held is lost, perhaps in a copy that "
-                "broke off. Restore a backup, name another file with --log, or delete it to begin a new log."
+                f"{path} exists but is empty (0 bytes), so its content is lost, perhaps by an interrupted "
+                "copy. Restore a backup, name another file with --log, or delete it to start a new log."
             )
         time.sleep(0.02)
 
 
 def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
-    """Switch to write-ahead logging. SQLite does not wait here for others by itself, so we do."""
+    """Switch to write-ahead logging, and wait for other processes, which SQLite does not do here."""
     deadline = time.monotonic() + busy_seconds
     while True:
         try:
@@ -200,12 +200,12 @@ def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
 def connect_for_reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open `path` for reading only.
 
-    A log on a read-only medium can be read, too, if it was closed properly.
+    A log on a read-only medium can be read if it was closed properly.
 
     Raises:
-        NotALog: the file holds something else, or is not there.
-        NewerLog: its schema is newer than this program.
-        LogError: it cannot be read.
+        NotALog: if the file is not a log, or does not exist.
+        NewerLog: if its schema is newer than this program.
+        LogError: if it cannot be read.
     """
     if not path.is_file():
         raise NotALog(f"there is no log at {path}. Play or run something first, or name the file with --log.")
@@ -218,14 +218,14 @@ def connect_for_reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sq
 
 
 def _open_checked(path: Path, busy_seconds: float) -> tuple[int, sqlite3.Connection]:
-    """Return the schema's version and a connection for reading."""
+    """Return the schema version and a connection for reading."""
     try:
         return _open_as(path, "mode=ro", busy_seconds)
     except LogError as error:
         cause = error.__cause__
         if not isinstance(cause, sqlite3.Error) or error_name(cause) not in _UNWRITABLE or _has_wal(path):
             raise
-    # Where SQLite may not make its -shm file it opens a WAL database only if told that nobody writes.
+    # Where SQLite cannot create its -shm file, it only opens a WAL database that is declared immutable.
     return _open_as(path, "immutable=1", busy_seconds)
 
 

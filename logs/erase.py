@@ -1,20 +1,20 @@
-"""Erasing a person: what they said and who they are goes, the shape of the data stays.
+"""Erasure of a person: their identity and words are removed, the structure of the data stays.
 
-Gone afterwards: their outside identities; their details; the texts of their turns; their judgments;
-the details of their assignments and events; every model's prompt and answer in their episodes (both
-quote them). In whatever else belongs to their episodes, longer verbatim quotes of them are blotted out and
-the free text of every turn's payload goes. A payload may name, in ``private``, further keys of its own that
-tell what the person said (whether a letter was right); they go, and with them the scores of that episode;
-and in ``personal`` those that tell who they are (an age), which go alone.
-What stays otherwise: numbers, times, scores, token counts and which tree nodes were given, so that counts,
-quotas and references still hold.
+Removed: their outside identities; their details; the texts of their turns; their judgments; the details of
+their assignments and events; and every model's prompt and answer in their episodes (both quote them). In the
+rest of their episodes, longer verbatim quotes of them are masked, and so is the free text in every turn's
+payload. A payload may list, in ``private``, further keys that reveal what the person said (such as whether a
+letter was right): they are removed, and so are the scores of that episode. Keys listed in ``personal`` reveal
+who the person is (such as an age): they are removed, and the scores stay.
+Kept: numbers, times, scores, token counts and the tree nodes that were given, so that counts, quotas and
+references remain valid.
 
-The pseudonym, which whoever has the key and the outside id could make again, becomes a name that means
-nothing: somebody who comes by that id is new. It stays only where a study has to know whom it keeps out:
-somebody whom a researcher excluded, or anybody in a study that says ``keep_out_erased``. The receipt says
-which studies these are.
+The pseudonym, which anyone with the key and the outside id could derive again, becomes a random name:
+a person who comes with that id is new. It is kept only if a study has to recognise the person to keep them
+out: after an exclusion by a researcher, or in a study with ``keep_out_erased``. The receipt lists these
+studies.
 
-Not reached from here: exports, backups, caches of model answers and copies made before.
+Exports, backups, caches of model answers and copies made earlier are not changed.
 """
 
 from __future__ import annotations
@@ -39,43 +39,43 @@ from logs.rows import EXCLUDED, INCLUDED, Event
 from logs.schema import TABLES
 
 ERASED = "[erased]"
-"""Stands where a text was."""
+"""Replaces a text."""
 
 ERASED_JSON = '{"erased":true}'
-"""Stands where an object was."""
+"""Replaces an object."""
 
 PRIVATE = "private"
-"""Key of a payload that lists those of its keys that tell what was said."""
+"""Key of a payload that lists its keys that reveal what was said."""
 
 PERSONAL = "personal"
-"""Key of a payload that lists those of its keys that tell who somebody is, and of which no score is made."""
+"""Key of a payload that lists its keys that reveal who the person is; no score depends on them."""
 
 RECEIPT = "participant.erased"
-"""Kind of the event that is left."""
+"""Kind of the receipt event."""
 
 NAMELESS = "erased-"
-"""Begins what somebody is called afterwards."""
+"""Prefix of an erased person's new name."""
 
-# A quote of fewer characters could be anybody's ("yes", "thank you").
+# Shorter quotes could be anyone's ("yes", "thank you").
 _QUOTE = 8
 _EDGES = " .,;:!?…。，；：！？\"'“”‘’«»()（）"
-# What remains of a payload's texts: labels and tree indices, such as 1.2 or follow_up.
+# Texts that stay in a payload: labels and tree indices, such as follow_up or 1.2.
 _LABEL = re.compile(r"[A-Za-z0-9_.:/+-]{1,40}")
 _INDEX = re.compile(r"[0-9.]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """The rows that were erased.
+    """The result of an erasure.
 
     Attributes:
-        participant_id: whom it was asked for.
-        name: what the log calls them now.
-        kept_out_of: runs of the studies that recognise their id all the same, so that `name` is as before.
+        participant_id: the erased person's pseudonym.
+        name: their name in the log from now on.
+        kept_out_of: runs of the studies that still recognise their id, so that `name` is the pseudonym.
         episodes: ids of the person's episodes.
-        counts: rows changed, by table.
-        files_clean: False if others had the file open, or the disk had no room to write it anew, so that
-            remains of the old texts may still lie in it; erasing again afterwards cleans it.
+        counts: number of changed rows, by table.
+        files_clean: False if other programs had the file open, or the disk had no space to rewrite it, so
+            that the file may contain remains of the old texts; erasing again later cleans it.
     """
 
     participant_id: str
@@ -87,18 +87,18 @@ class Erasure:
 
     @property
     def recognised(self) -> str:
-        """Return a sentence that says who recognises the person's id from now on."""
+        """Return a sentence about who still recognises the person's id."""
         if self.kept_out_of:
-            return f"The exclusion list of {', '.join(self.kept_out_of)} keeps their id out."
-        return "Whoever comes by their id is new here."
+            return f"The exclusion list of {', '.join(self.kept_out_of)} still keeps their id out."
+        return "A person who comes with their id counts as new."
 
 
 def erase_participant(path: Path, participant_id: str, *, reason: str = "") -> Erasure:
     """Erase a person from the log at `path`, in one transaction, and leave a receipt event.
 
     Raises:
-        NotInLog: there is no such participant, or not any more; the message lists near ones.
-        LogError: the log cannot be written.
+        NotInLog: if there is no such participant, or no longer; the message lists similar ones.
+        LogError: if the log cannot be written.
     """
     with LogReader(path) as reader:
         reader.participant(participant_id)
@@ -117,10 +117,10 @@ def erase_participant(path: Path, participant_id: str, *, reason: str = "") -> E
 
 
 def _clean_files(path: Path) -> bool:
-    """Take what remains of the old texts out of the files; whether that could be done."""
+    """Remove remains of the old texts from the files; return True if that was possible."""
     with closing(connect_for_writing(path, durable=True, busy_seconds=2.0)) as connection:
         try:
-            # Pages that were split long ago still hold copies in their unused parts: write them all anew.
+            # Unused parts of pages may still contain copies: rewrite the file.
             connection.execute("VACUUM")
             (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.OperationalError:
@@ -137,9 +137,9 @@ class _Eraser:
         self._counts: dict[str, int] = {}
 
     def erase(self, reason: str) -> Erasure:
-        there = self._connection.execute("SELECT 1 FROM participants WHERE id = ?", [self._person])
-        if there.fetchone() is None:  # somebody else was first
-            raise NotInLog(f"{self._person} is erased already", self._person)
+        found = self._connection.execute("SELECT 1 FROM participants WHERE id = ?", [self._person])
+        if found.fetchone() is None:  # another process was first
+            raise NotInLog(f"{self._person} is already erased", self._person)
         self._connection.execute("INSERT INTO erase_permit VALUES (?)", [RECEIPT])
         own = self._own_turns()
         episodes = tuple(self._episodes(own))
@@ -147,22 +147,22 @@ class _Eraser:
         quotes = _Quotes([*texts, *self._identities()])
         self._erase_own(own)
         self._scrub_episodes(episodes, quotes)
-        asked, kept_out_of = self._person, self._keep_out()
-        if not kept_out_of and PSEUDONYM.fullmatch(asked):
+        pseudonym, kept_out_of = self._person, self._kept_out_of()
+        if not kept_out_of and PSEUDONYM.fullmatch(pseudonym):
             self._person = f"{NAMELESS}{secrets.token_hex(8)}"
-            self._rename(asked)
+            self._rename(pseudonym)
         self._leave_receipt(episodes, reason, kept_out_of)
         self._connection.execute("DELETE FROM erase_permit")
         return Erasure(
-            participant_id=asked,
+            participant_id=pseudonym,
             name=self._person,
             kept_out_of=kept_out_of,
             episodes=episodes,
             counts=self._counts,
         )
 
-    def _keep_out(self) -> tuple[str, ...]:
-        """Return the runs of the studies on whose exclusion lists the person is."""
+    def _kept_out_of(self) -> tuple[str, ...]:
+        """Return the runs of the studies whose exclusion lists have the person."""
         strict = self._connection.execute(
             "SELECT DISTINCT a.run_id FROM assignments a JOIN runs r ON r.id = a.run_id "
             "WHERE a.participant_id = ? AND json_extract(r.config, '$.study.keep_out_erased')",
@@ -178,7 +178,7 @@ class _Eraser:
         return tuple(sorted({*(run for (run,) in strict), *excluded}))
 
     def _rename(self, before: str) -> None:
-        """Put the person's new name in the place of the one `before`, wherever that stands."""
+        """Replace the name `before` with the person's new name in all columns."""
         self._connection.execute("PRAGMA defer_foreign_keys = ON")
         for table in TABLES.values():
             for column in table.columns:
@@ -192,8 +192,8 @@ class _Eraser:
     def _own_turns(self) -> dict[int, tuple[str, str]]:
         """Return episode and text of the person's turns, by ``seq``.
 
-        A turn is theirs if its payload says so, or if it was a person's in an episode of theirs and
-        its payload names nobody.
+        A turn is theirs if its payload names them, or if its payload names no participant and it is a
+        person's turn in one of their episodes.
         """
         rows = self._connection.execute(
             "SELECT t.seq, t.episode_id, t.text, t.seat, t.payload, e.seats, e.participant_id "
@@ -223,18 +223,18 @@ class _Eraser:
 
     def _erase_own(self, own: dict[int, tuple[str, str]]) -> None:
         person = [self._person]
-        texts: set[str] = set()
+        unscored: set[str] = set()
         for seq, (episode, text) in own.items():
             (payload,) = self._connection.execute("SELECT payload FROM turns WHERE seq = ?", [seq]).fetchone()
             content = json.loads(payload)
-            whose = {key: content[key] for key in content if key == "participant_id"}
+            owner = {key: content[key] for key in content if key == "participant_id"}
             if content.get(PRIVATE):
-                texts.add(episode)
-            away = {*content.get(PRIVATE, ()), *content.get(PERSONAL, ())}
-            content = {key: value for key, value in content.items() if key not in away}
-            bare = _dump(_walk(content, partial(_kept_text, text=text)) | whose)
-            self._change("turns", "text = ?, payload = ?, key = NULL WHERE seq = ?", [ERASED, bare, seq])
-        for episode in sorted(texts):
+                unscored.add(episode)
+            removed = {*content.get(PRIVATE, ()), *content.get(PERSONAL, ())}
+            content = {key: value for key, value in content.items() if key not in removed}
+            scrubbed = _dump(_walk(content, partial(_scrub_text, text=text)) | owner)
+            self._change("turns", "text = ?, payload = ?, key = NULL WHERE seq = ?", [ERASED, scrubbed, seq])
+        for episode in sorted(unscored):
             self._change("scores", "value = NULL, details = ? WHERE episode_id = ?", [ERASED_JSON, episode])
         self._change("participants", "details = ? WHERE id = ?", [ERASED_JSON, *person])
         self._change("judgments", "value = ?, key = NULL WHERE annotator = ?", [ERASED_JSON, *person])
@@ -242,8 +242,8 @@ class _Eraser:
         self._change(
             "events", "details = ? WHERE participant_id = ? AND kind <> ?", [ERASED_JSON, *person, RECEIPT]
         )
-        gone = self._connection.execute("DELETE FROM identities WHERE participant_id = ?", person).rowcount
-        self._count("identities", gone)
+        deleted = self._connection.execute("DELETE FROM identities WHERE participant_id = ?", person).rowcount
+        self._count("identities", deleted)
 
     def _scrub_episodes(self, episodes: tuple[str, ...], quotes: _Quotes) -> None:
         for episode in episodes:
@@ -252,7 +252,7 @@ class _Eraser:
                 "request = ?, response = ?, request_key = NULL WHERE episode_id = ?",
                 [ERASED_JSON, ERASED_JSON, episode],
             )
-            self._rewrite("turns", "payload", episode, lambda text: _json(text, _kept_text))
+            self._rewrite("turns", "payload", episode, lambda text: _json(text, _scrub_text))
             self._rewrite("turns", "text", episode, quotes.blot)
             self._rewrite("endings", "message", episode, quotes.blot)
             for table, column in (("judgments", "value"), ("scores", "details"), ("events", "details")):
@@ -262,7 +262,7 @@ class _Eraser:
     def _rewrite(
         self, table: str, column: str, episode: str, change: Callable[[str], str], key: str = "episode_id"
     ) -> None:
-        """Change the texts of one column in the rows of one episode, where the change changes any."""
+        """Apply `change` to the texts of a column in the rows of an episode."""
         rows = self._connection.execute(f"SELECT seq, {column} FROM {table} WHERE {key} = ?", [episode])
         for seq, text in rows.fetchall():
             if (changed := change(text)) != text:
@@ -290,18 +290,18 @@ class _Eraser:
 
 
 class _Quotes:
-    """A person's words, to be found in what others said."""
+    """A person's texts, to be masked where others quote them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        # Who takes words up seldom takes up the stop behind them.
-        bare = (text.strip().strip(_EDGES) for text in texts if text != ERASED)
-        quoted = {text for text in bare if len(text) >= _QUOTE}
-        # Longest first, so that a quote within a quote does not leave half of it.
-        ordered = sorted(quoted, key=lambda text: (-len(text), text))
+        # A quote seldom includes the punctuation after it.
+        stripped = (text.strip().strip(_EDGES) for text in texts if text != ERASED)
+        long_enough = {text for text in stripped if len(text) >= _QUOTE}
+        # Longest first, so that a quote that contains another is masked completely.
+        ordered = sorted(long_enough, key=lambda text: (-len(text), text))
         self._pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if ordered else None
 
     def blot(self, text: str) -> str:
-        """Return `text` without the person's words."""
+        """Return `text` with quotes of the person masked."""
         return self._pattern.sub(ERASED, text) if self._pattern else text
 
 
@@ -309,8 +309,8 @@ def _is_person(sits: str) -> bool:
     return sits == "person" or sits.startswith(("person:", "person/"))
 
 
-def _kept_text(content: str, text: str = "") -> str:
-    """Return a payload's text if it is a label or an index that the person did not say themselves."""
+def _scrub_text(content: str, text: str = "") -> str:
+    """Mask a payload's text unless it is an index, or a label that is not in the person's `text`."""
     if _INDEX.fullmatch(content) or (_LABEL.fullmatch(content) and content not in text) or not content:
         return content
     return ERASED
@@ -323,7 +323,7 @@ def _json(text: str, change: Callable[[str], str]) -> str:
 
 
 def _walk(value: Any, change: Callable[[str], str]) -> Any:
-    """Return `value` with every text in it changed, keys of objects left alone."""
+    """Return `value` with `change` applied to every text in it, except keys of objects."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):

@@ -1,26 +1,26 @@
-"""What can go wrong with a log.
+"""Errors of a log.
 
 ::
 
     LogError              the log cannot be read or written; the message names the file and the way out
-    ├── LogConflict       a row contradicts what is in the log already; nothing was written for it
+    ├── LogConflict       a row contradicts one already in the log; it was not written
     ├── NotInLog          something named is not in the log
-    ├── NotALog           the file is not a log of Askback, or there is no file
+    ├── NotALog           the file is not a log of Askback, or does not exist
     └── NewerLog          the log was written by a newer Askback
 
-A conflict and a missing reference concern one row only: the rows written beside it are committed. Any
-other error of writing concerns every row that was waiting, and each of them is told.
+A conflict or a missing reference concerns only one row: the other rows of its group are committed. Any other
+error of writing concerns every row that was waiting, and each of them gets it.
 """
 
 from __future__ import annotations
 
 
 class LogError(Exception):
-    """The log cannot be read or written.
+    """A log that cannot be read or written.
 
     Attributes:
-        code: names what went wrong, so that a page can say it in a person's language.
-        named: the values in it, by name.
+        code: identifies the error, so that a page can show it in a person's language.
+        named: the values in the message, by name.
     """
 
     code = "log_failed"
@@ -31,13 +31,13 @@ class LogError(Exception):
 
 
 class LogConflict(LogError):
-    """A row contradicts one that is in the log already."""
+    """A row that contradicts one already in the log."""
 
     code = "log_conflict"
 
 
 class NotInLog(LogError, LookupError):
-    """Something named is not in the log; `named` says what, as ``wanted``."""
+    """A name that is not in the log; it is in `named` as ``wanted``."""
 
     code = "not_in_log"
 
@@ -49,8 +49,8 @@ class NotInLog(LogError, LookupError):
 
 
 class NotALog(LogError):
-    """The file is no log of Askback, or there is no such file."""
+    """A file that is not a log of Askback, or does not exist."""
 
 
 class NewerLog(LogError):
-    """The log has a newer schema than this program knows."""
+    """A log with a newer schema than this program knows."""

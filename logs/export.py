@@ -1,7 +1,7 @@
-"""Taking the data home: JSON lines, CSV, Parquet or another log, with a codebook.
+"""Export of a log as JSON lines, CSV, Parquet or another log, with a codebook.
 
-An export is what the log held at one moment. It goes into a folder, where each file appears whole or not
-at all. Outside identities stay behind unless asked for; people are their pseudonyms.
+An export is a consistent snapshot of the log, in a folder in which the files appear atomically. It has
+pseudonyms, and outside identities only on request.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ __all__ = ["Progress", "export_log", "unguard"]
 Format = Literal["jsonl", "csv", "parquet", "log"]
 LOG_NAME = "log.sqlite"
 Progress = Callable[[int, int], None]
-"""Called with the number of rows written so far and in all."""
+"""Called with the number of rows written so far and the total."""
 
 CARD_NAME = "README.md"
-# How often progress is told, in rows.
+# Rows between two calls of `Progress`.
 _STEP = 500
 
 _OF_RUNS = "SELECT value FROM json_each(:runs)"
@@ -64,7 +64,7 @@ _PEOPLE = (
     f"UNION SELECT participant_id FROM assignments WHERE run_id IN ({_OF_RUNS}) "
     f"UNION SELECT annotator FROM judgments WHERE episode_id IN ({_EPISODES})"
 )
-# Which rows of each table belong to the runs wanted.
+# Conditions of the rows that belong to the chosen runs, by table.
 _CHOSEN = {
     "runs": f"id IN ({_OF_RUNS})",
     "items": f"hash IN ({_ITEMS})",
@@ -81,34 +81,34 @@ _CHOSEN = {
 }
 
 
-# Those who have withdrawn and wait to be erased are not taken home any more.
+# Conditions that omit people who have withdrawn and are not erased yet, by table.
 _OUT = "SELECT value FROM json_each(:out)"
 _EPISODES_OUT = (
     f"SELECT id FROM episodes WHERE participant_id IN ({_OUT}) "
-    # Where two play, each turn says whose it is.
+    # In an episode of two people, each turn names its participant.
     f"UNION SELECT episode_id FROM turns WHERE json_extract(payload, '$.participant_id') IN ({_OUT})"
 )
-_OF_EPISODES_LEFT = f"(episode_id IS NULL OR episode_id NOT IN ({_EPISODES_OUT}))"
-_OF_PEOPLE_LEFT = f"(participant_id IS NULL OR participant_id NOT IN ({_OUT}))"
-_LEFT = {
+_EPISODE_IN = f"(episode_id IS NULL OR episode_id NOT IN ({_EPISODES_OUT}))"
+_PERSON_IN = f"(participant_id IS NULL OR participant_id NOT IN ({_OUT}))"
+_IN = {
     "participants": f"id NOT IN ({_OUT})",
-    "identities": _OF_PEOPLE_LEFT,
+    "identities": _PERSON_IN,
     "episodes": f"id NOT IN ({_EPISODES_OUT})",
-    "turns": _OF_EPISODES_LEFT,
-    "model_calls": _OF_EPISODES_LEFT,
-    "endings": _OF_EPISODES_LEFT,
-    "judgments": f"{_OF_EPISODES_LEFT} AND annotator NOT IN ({_OUT})",
-    "scores": _OF_EPISODES_LEFT,
-    "assignments": _OF_PEOPLE_LEFT,
-    "events": f"{_OF_EPISODES_LEFT} AND {_OF_PEOPLE_LEFT}",
+    "turns": _EPISODE_IN,
+    "model_calls": _EPISODE_IN,
+    "endings": _EPISODE_IN,
+    "judgments": f"{_EPISODE_IN} AND annotator NOT IN ({_OUT})",
+    "scores": _EPISODE_IN,
+    "assignments": _PERSON_IN,
+    "events": f"{_EPISODE_IN} AND {_PERSON_IN}",
 }
 
 
 @dataclass(slots=True)
 class _Source:
-    """The source of an export: one moment of the log, the runs wanted (None for all), and who is left out.
+    """The source of an export: a snapshot of the log, the chosen runs (None for all), and omitted people.
 
-    Rows are counted as they are read, and `progress` is told.
+    It counts rows as they are read, and reports `progress`.
     """
 
     connection: sqlite3.Connection
@@ -120,8 +120,8 @@ class _Source:
 
     def where(self, table: Table) -> str:
         chosen = [] if self.runs is None else [f"({_CHOSEN[table.name]})"]
-        left = [_LEFT[table.name]] if self.out and table.name in _LEFT else []
-        return f"WHERE {' AND '.join((*chosen, *left))}" if chosen or left else ""
+        included = [_IN[table.name]] if self.out and table.name in _IN else []
+        return f"WHERE {' AND '.join((*chosen, *included))}" if chosen or included else ""
 
     def query(self, what: str, table: Table, order: str = "") -> sqlite3.Cursor:
         statement = f"SELECT {what} FROM {table.name} {self.where(table)} {order}".rstrip()
@@ -155,26 +155,25 @@ def export_log(
     excel: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Path, ...]:
-    """Write the log, or some runs of it, into `folder`.
+    """Export the log, or some of its runs, into `folder`.
 
     Args:
         reader: the log.
-        folder: made if need be; files of the same names in it are replaced.
+        folder: created if necessary; files of the same names in it are replaced.
         format: ``jsonl`` (a JSON object per line), ``csv``, ``parquet`` (a folder that the library `datasets`
-            loads; needs pyarrow) or ``log`` (one file, which every Askback reads and scores again).
-        runs: ids of the runs wanted, None for everything.
-        nest: besides ``runs.jsonl`` one file ``episodes.jsonl``, each line an episode with all that belongs
-            to it.
-        identities: export outside identities, too. Whoever has them knows who took part.
-        excel: begin CSV files with a byte order mark, by which Excel knows UTF-8.
-        progress: is told how far the export is.
+            loads; needs pyarrow) or ``log`` (one file, which any Askback can read and score again).
+        runs: ids of the runs to export; None for everything.
+        nest: write ``runs.jsonl`` and one file ``episodes.jsonl``, with a complete episode per line.
+        identities: include outside identities, which reveal who took part.
+        excel: begin CSV files with a byte order mark, so that Excel reads UTF-8.
+        progress: called as the export proceeds.
 
     Returns:
-        The files written.
+        The written files.
 
     Raises:
-        NotInLog: one of the runs is not there.
-        LogError: the folder cannot be written, options contradict each other, or pyarrow is missing.
+        NotInLog: if one of the runs does not exist.
+        LogError: if the folder cannot be written, options contradict each other, or pyarrow is missing.
     """
     if nest and format != "jsonl":
         raise LogError(f"{format} cannot be nested: export as jsonl, or without nesting")
@@ -182,10 +181,10 @@ def export_log(
         raise LogError("Parquet needs pyarrow: pip install 'askback[parquet]'")
     for run in runs or ():
         reader.run(run)
-    left_out = ({Identity} if not identities else set()) | ({Assignment} if nest else set())
-    tables = [table for table in TABLES.values() if table.row not in left_out]
+    omitted = ({Identity} if not identities else set()) | ({Assignment} if nest else set())
+    tables = [table for table in TABLES.values() if table.row not in omitted]
     out = tuple(sorted(reader.withdrawals()))
-    with _moment(reader) as connection:
+    with _snapshot(reader) as connection:
         source = _Source(connection, None if runs is None else tuple(runs), out, progress)
         source.total = sum(map(source.count, tables))
         with _staging_folder(folder) as drafts:
@@ -210,8 +209,8 @@ def export_log(
 
 
 @contextmanager
-def _moment(reader: LogReader) -> Iterator[sqlite3.Connection]:
-    """Yield a connection that sees the log as it is now, whatever is written meanwhile."""
+def _snapshot(reader: LogReader) -> Iterator[sqlite3.Connection]:
+    """Yield a connection that sees the log as it is now, without later writes."""
     with reader.connection() as connection:
         connection.execute("BEGIN")
         try:
@@ -222,7 +221,7 @@ def _moment(reader: LogReader) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _staging_folder(folder: Path) -> Iterator[Path]:
-    """Yield a folder for drafts, whose files move into `folder` once all of them are written."""
+    """Yield a folder whose files are moved into `folder` once all of them are written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".export-", dir=folder, ignore_cleanup_errors=True) as drafts:
@@ -230,7 +229,7 @@ def _staging_folder(folder: Path) -> Iterator[Path]:
             for draft in sorted(Path(drafts).iterdir()):
                 os.replace(draft, folder / draft.name)
     except OSError as error:
-        raise LogError(f"cannot export into {folder} ({error.strerror}). Name another folder.") from error
+        raise LogError(f"cannot export to {folder} ({error.strerror}). Name another folder.") from error
 
 
 def _write_log(source: _Source, tables: Iterable[Table], path: Path) -> None:
@@ -241,7 +240,7 @@ def _write_log(source: _Source, tables: Iterable[Table], path: Path) -> None:
 
 
 def _write_parquet(source: _Source, table: Table, path: Path) -> None:
-    import pyarrow as pa  # an export as text does without
+    import pyarrow as pa  # optional
     from pyarrow import parquet
 
     kinds = {"integer": pa.int64(), "real": pa.float64(), "boolean": pa.bool_()}
@@ -254,7 +253,7 @@ def _write_parquet(source: _Source, table: Table, path: Path) -> None:
 
 
 def _dataset_card(tables: Iterable[Table], about: Sequence[str]) -> str:
-    """Return a page that says which file holds which table, as the library `datasets` reads it."""
+    """Return the dataset card, from which the library `datasets` knows the file of each table."""
     configs = (f"- config_name: {table.name}\n  data_files: {table.name}.parquet" for table in tables)
     lines = (f"- {line}" for line in about)
     return "\n".join(["---", "configs:", *configs, "---", "", "# Dialogues", "", *lines, ""])
@@ -275,7 +274,7 @@ def _write_table(source: _Source, table: Table, drafts: Path, format: Format, ex
 
 
 def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
-    """Return the cells of one row; numbers stay numbers, texts become no formula."""
+    """Return the cells of a row; numbers stay numbers, texts are guarded against formulas."""
     cells: list[Any] = []
     for column, value in zip(table.columns, record, strict=True):
         if column.kind == "boolean":
@@ -299,16 +298,16 @@ def _provenance_lines(source: _Source, log: Path, nest: bool, identities: bool) 
     what = "everything" if source.runs is None else f"the runs {', '.join(source.runs)}"
     about = [f"Exported from `{log.name}` at {now()}: {what}."]
     if source.out:
-        about.append(f"Left out, since they have withdrawn: {len(source.out)} participants.")
+        about.append(f"Omitted, because they have withdrawn: {len(source.out)} participants.")
     if nest:
         about.append(
             "Each line of `episodes.jsonl` is an episode with its `item`, `participant`, `ending`, `turns` "
-            "(each with its `model_calls`), other `model_calls`, `judgments`, `scores` and `events` in it."
+            "(each with its `model_calls`), other `model_calls`, `judgments`, `scores` and `events`."
         )
     about.append(
-        "Outside identities of participants are in it: keep it to yourself."
+        "Outside identities of participants are included: do not share it."
         if identities
-        else "People are pseudonyms; their outside identities are not in it."
+        else "People are pseudonymous; their outside identities are not included."
     )
     return about
 
@@ -317,9 +316,9 @@ _Nested = dict[str, Any]
 
 
 def _nest_episode(connection: sqlite3.Connection, episode: _Nested, identities: bool) -> tuple[_Nested, int]:
-    """Return an episode as one object, and how many rows are in it.
+    """Return an episode as one object, and the number of rows in it.
 
-    `identities`: whether a participant's outside identities go in.
+    `identities`: whether to include a participant's outside identities.
     """
     of_episode = "episode_id = ?"
     id = episode["id"]
@@ -336,13 +335,13 @@ def _nest_episode(connection: sqlite3.Connection, episode: _Nested, identities: 
         "events": _without_episode_ids(_read(connection, Event, of_episode, id)),
     }
     rows = 1 + len(endings) + len(turns) + len(calls) + sum(map(len, rest.values()))
-    made: dict[Any, list[_Nested]] = {turn["number"]: [] for turn in turns}
+    by_turn: dict[Any, list[_Nested]] = {turn["number"]: [] for turn in turns}
     outside: list[_Nested] = []
     for turn in turns:
-        turn["model_calls"] = made[turn["number"]]
+        turn["model_calls"] = by_turn[turn["number"]]
     for call in calls:
-        made.get(call["turn_number"], outside).append(call)
-    whole = episode | {
+        by_turn.get(call["turn_number"], outside).append(call)
+    record = episode | {
         "item": item,
         "participant": people[0] if people else None,
         "ending": _without_episode_ids(endings)[0] if endings else None,
@@ -350,7 +349,7 @@ def _nest_episode(connection: sqlite3.Connection, episode: _Nested, identities: 
         "model_calls": outside,
         **rest,
     }
-    return whole, rows
+    return record, rows
 
 
 def _read(connection: sqlite3.Connection, row: type[Row], where: str, value: Any) -> list[_Nested]:
@@ -361,5 +360,5 @@ def _read(connection: sqlite3.Connection, row: type[Row], where: str, value: Any
 
 
 def _without_episode_ids(rows: list[_Nested]) -> list[_Nested]:
-    """Return rows without the episode's id: they lie within it."""
+    """Return rows without the id of the episode that contains them."""
     return [{key: value for key, value in row.items() if key != "episode_id"} for row in rows]

@@ -1,6 +1,6 @@
-"""Putting one group of rows into an open transaction, and why a row was refused.
+"""Insertion of a group of rows into an open transaction, with the reason if a row is rejected.
 
-It is there already, it contradicts another, or it points to nothing.
+A row can be a duplicate, contradict another, or have a missing reference.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from logs.shorten import Shortener
 
 
 class Written(NamedTuple):
-    """The fate of a row.
+    """A row that is in the log.
 
     Attributes:
-        duplicate: True if the very same row was in the log already.
+        duplicate: True if the same row was in the log already.
     """
 
     duplicate: bool
@@ -32,11 +32,11 @@ class Written(NamedTuple):
 Entry = tuple[Table, Values]
 Outcome = Written | LogError
 
-# Rows per statement: together they take a third less time than one by one (9.3 µs a turn instead of 13.4).
+# Rows per statement: groups take a third less time than single rows (9.3 µs per turn instead of 13.4).
 _CHUNKS = (32, 4, 1)
 _ORDER = {table.name: place for place, table in enumerate(TABLES.values())}
 _WRITTEN = Written(duplicate=False)
-# What is wrong with one row only; any other error of SQLite concerns the file.
+# Errors of a single row; any other SQLite error concerns the file.
 _ROW_ERRORS = (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)
 
 
@@ -50,14 +50,13 @@ def _statement(table: str, rows: int) -> str:
 def insert_group(
     connection: sqlite3.Connection, entries: Sequence[Entry], shortener: Shortener
 ) -> list[Outcome]:
-    """Insert rows within the open transaction; what became of each, in the order given.
+    """Insert rows in the open transaction, and return the outcome of each, in order.
 
-    Tables are filled in the order of their references, rows of one table in the order given. A row that
-    is refused leaves nothing behind and the others as they are.
+    Tables are filled in the order of their references, and rows of a table in the given order. A rejected row
+    leaves nothing behind and does not affect the others.
 
     Raises:
-        sqlite3.Error: the file cannot be written; the transaction must be rolled back, and `shortener`
-            forget what it knows.
+        sqlite3.Error: if the file cannot be written; the caller must roll back and call `shortener.forget`.
     """
     outcomes: list[Outcome] = [_WRITTEN] * len(entries)
     places = sorted(range(len(entries)), key=lambda place: _ORDER[entries[place][0].name])
@@ -82,7 +81,7 @@ def _chunks(places: list[int]) -> Iterator[list[int]]:
 
 
 def _insert(connection: sqlite3.Connection, table: Table, rows: list[Values]) -> bool:
-    """Return True if all `rows` could be inserted; none is if one cannot."""
+    """Insert all `rows` or none; return True if they were inserted."""
     try:
         connection.execute(_statement(table.name, len(rows)), _flatten(rows))
     except (*_ROW_ERRORS, OverflowError, UnicodeEncodeError):
@@ -109,20 +108,20 @@ def _insert_one(connection: sqlite3.Connection, table: Table, values: Values) ->
     return _WRITTEN
 
 
-# Not part of what a row says: a retry takes another time.
+# Columns that may differ in a retry.
 _INCIDENTAL = frozenset({"created_at", "seconds"})
 
 
 def explain(
     connection: sqlite3.Connection, table: Table, values: Values, error: sqlite3.Error
 ) -> Written | LogError:
-    """Return what to tell whoever put a row that SQLite refused with `error`."""
+    """Return the outcome of a row that SQLite rejected with `error`."""
     for identity in table.identity:
-        there = _find(connection, table, identity, values)
-        if there is not None:
-            return _compare(table, identity, there, values)
+        stored = _find(connection, table, identity, values)
+        if stored is not None:
+            return _compare(table, identity, stored, values)
     return _missing_reference(connection, table, values) or LogError(
-        f"the log refuses {_name(table, values)}: {error}"
+        f"the log rejects {_name(table, values)}: {error}"
     )
 
 
@@ -133,7 +132,7 @@ def _value(table: Table, values: Values, column: str) -> object:
 def _find(
     connection: sqlite3.Connection, table: Table, identity: tuple[str, ...], values: Values
 ) -> Values | None:
-    """Return the newest row with the same identity."""
+    """Return the latest row with the same identity."""
     key = [_value(table, values, column) for column in identity]
     if None in key:
         return None
@@ -145,21 +144,21 @@ def _find(
     return stored
 
 
-def _compare(table: Table, identity: tuple[str, ...], there: Values, values: Values) -> Written | LogConflict:
+def _compare(table: Table, identity: tuple[str, ...], old: Values, values: Values) -> Written | LogConflict:
     if table.row is Item or (table.row is Turn and "key" in identity):
         return Written(duplicate=True)
     differing = [
         column.name
-        for column, old, new in zip(table.columns, there, values, strict=False)
+        for column, before, new in zip(table.columns, old, values, strict=False)
         if column.name not in _INCIDENTAL
-        and old != new
-        and not (column.kind == "json" and json.loads(old) == json.loads(new))
+        and before != new
+        and not (column.kind == "json" and json.loads(before) == json.loads(new))
     ]
     if not differing:
         return Written(duplicate=True)
     return LogConflict(
-        f"{_name(table, values)} is in the log already with another {', '.join(differing)}; "
-        "nothing was written. Read the log again and go on from what it holds."
+        f"{_name(table, values)} is already in the log with another {', '.join(differing)}; "
+        "nothing was written. Read the log again and continue from there."
     )
 
 
@@ -171,7 +170,7 @@ def _missing_reference(connection: sqlite3.Connection, table: Table, values: Val
         target, key = column.references.split(".")
         if connection.execute(f"SELECT 1 FROM {target} WHERE {key} = ?", [value]).fetchone() is None:
             return NotInLog(
-                f"{_name(table, values)} names {column.name} {value!r}, which is not in the log; "
+                f"{_name(table, values)} refers to {column.name} {value!r}, which is not in the log; "
                 "write that first",
                 str(value),
             )
@@ -179,13 +178,13 @@ def _missing_reference(connection: sqlite3.Connection, table: Table, values: Val
 
 
 def _wrong_place(connection: sqlite3.Connection, values: Values) -> LogConflict | None:
-    """Return why a turn of a known episode, with a number and a key of its own, was refused."""
+    """Return why a new turn of an existing episode was rejected: its number, or the episode's ending."""
     episode, number = values[0], values[1]
-    (due,) = connection.execute(
+    (expected,) = connection.execute(
         "SELECT coalesce(max(number) + 1, 0) FROM turns WHERE episode_id = ?", [episode]
     ).fetchone()
-    if number != due:
-        return LogConflict(f"turn {number} of {episode!r} cannot be written: turn {due} is due")
+    if number != expected:
+        return LogConflict(f"turn {number} of {episode!r} cannot be written: the next is turn {expected}")
     ended = connection.execute("SELECT status FROM endings WHERE episode_id = ?", [episode]).fetchone()
     if ended:
         return LogConflict(f"turn {number} of {episode!r} cannot be written: the episode is {ended[0]}")
@@ -193,7 +192,7 @@ def _wrong_place(connection: sqlite3.Connection, values: Values) -> LogConflict 
 
 
 def _name(table: Table, values: Values) -> str:
-    """Return a row by its kind and its identity, for messages."""
+    """Return a row's kind and identity, for messages."""
     identity = table.identity[-1] if table.row is Turn else table.identity[0] if table.identity else ()
     described = ", ".join(f"{column} {_value(table, values, column)!r}" for column in identity)
     return f"the {table.row.__name__} row ({described})" if described else f"the {table.row.__name__} row"

@@ -1,8 +1,8 @@
-"""The SQL of the log, as numbered migrations. A migration that has been released never changes.
+"""The SQL of the log, as numbered migrations. A released migration never changes.
 
-Append-only is kept by the file itself, not by good manners: triggers refuse UPDATE and DELETE on
-every table, and INSERT OR REPLACE too (SQLite deletes without firing delete triggers there). Only the
-erase command opens the gate, by a row in ``erase_permit`` that lives no longer than its transaction.
+The file itself enforces that it is append-only: triggers reject UPDATE and DELETE on every table, and INSERT
+OR REPLACE, too (for which SQLite deletes without firing delete triggers). Only the erase command may change
+rows, by means of a row in ``erase_permit`` that exists only within its transaction.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ _INDEXES = (
     "CREATE INDEX events_by_kind ON events (kind)",
 )
 
-# Every set of columns by which INSERT OR REPLACE could find, and delete, a row.
+# Every set of columns by which INSERT OR REPLACE could find, and so delete, a row.
 _APPEND_ONLY: dict[str, tuple[str, ...]] = {
     "runs": ("id",),
     "items": ("hash",),
@@ -174,7 +174,7 @@ _APPEND_ONLY: dict[str, tuple[str, ...]] = {
 }
 
 _RULES = (
-    # What keeps a dialogue whole: numbers without a gap, and nothing said after the end.
+    # Turns are numbered without gaps, and none follows the ending.
     """CREATE TRIGGER turns_in_order BEFORE INSERT ON turns
         WHEN NEW.number IS NOT
             (SELECT coalesce(max(number) + 1, 0) FROM turns WHERE episode_id = NEW.episode_id)
@@ -182,7 +182,7 @@ _RULES = (
     """CREATE TRIGGER turns_before_ending BEFORE INSERT ON turns
         WHEN EXISTS (SELECT 1 FROM endings WHERE episode_id = NEW.episode_id)
         BEGIN SELECT RAISE(ABORT, 'the episode has ended'); END""",
-    # Nothing new is not written again, so that scoring twice, or a retry, leaves the log as it is.
+    # Unchanged scores and assignments are not written again, so that a retry changes nothing.
     """CREATE TRIGGER scores_changed BEFORE INSERT ON scores
         WHEN EXISTS (SELECT 1 FROM (SELECT value, details FROM scores
                      WHERE episode_id = NEW.episode_id AND metric = NEW.metric AND version = NEW.version
@@ -227,7 +227,7 @@ _VIEWS = (
 
 
 def _guards(table: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return triggers that make one table append-only."""
+    """Return the triggers that make a table append-only."""
     refuse = "BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
     closed = "WHEN NOT EXISTS (SELECT 1 FROM erase_permit)"
     there = " OR ".join(
@@ -245,7 +245,7 @@ def _same_columns(columns: str) -> str:
 
 
 class Migration(NamedTuple):
-    """One step of the schema, by a name that never changes."""
+    """A step of the schema, with a name that never changes."""
 
     name: str
     apply: Callable[[Database], None]
@@ -262,23 +262,23 @@ def _create_tables(db: Database) -> None:
 MIGRATIONS = (Migration("001_first", _create_tables),)
 
 SCHEMA_VERSION = len(MIGRATIONS)
-"""Kept in the file as ``PRAGMA user_version``."""
+"""Stored in the file as ``PRAGMA user_version``."""
 
 
 def apply_migrations(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Bring the open database up to date, in one transaction that other processes wait for."""
-    # Takes half a second where pandas is installed, which it imports; most openings need no migration.
+    """Migrate the open database, in one transaction that other processes wait for."""
+    # Takes half a second if pandas is installed, which it imports; most logs need no migration.
     from sqlite_utils import Database, Migrations
 
-    known = Migrations("askback-log")
+    steps = Migrations("askback-log")
     for migration in migrations:
-        known(name=migration.name)(migration.apply)
+        steps(name=migration.name)(migration.apply)
     db = Database(connection, execute_plugins=False)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        known.apply(db)
+        steps.apply(db)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(known.applied(db))}")
+        connection.execute(f"PRAGMA user_version = {len(steps.applied(db))}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

@@ -1,7 +1,4 @@
-"""Where Askback keeps what belongs to the user (the log, registered data, settings), and how files get there.
-
-A file is in its place whole, or not at all; of several processes the first one's stays (`drafted`).
-"""
+"""The user's Askback folder (log, registered data, settings), and atomic creation of files (`drafted`)."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ HOME_VARIABLE = "ASKBACK_HOME"
 
 
 def home() -> Path:
-    """Return the user's Askback folder: ``$ASKBACK_HOME``, else the usual place. It may not be there yet."""
+    """Return the user's Askback folder, which may not exist yet: ``$ASKBACK_HOME``, else the platform's."""
     chosen = os.environ.get(HOME_VARIABLE)
     return Path(chosen).expanduser() if chosen else platformdirs.user_data_path("askback", appauthor=False)
 
@@ -31,13 +28,13 @@ def default_path() -> Path:
 
 @contextmanager
 def drafted(target: Path, *, mode: int = 0o600) -> Iterator[Path]:
-    """Give an empty file beside `target` to be filled; it is at `target` once it is whole and on disk.
+    """Yield an empty file to fill; it appears at `target` atomically, once it is complete and on disk.
 
-    `mode`: who may read it; default: its owner alone.
+    Of several processes, the first one's file stays. `mode`: its permissions; by default only for its owner.
 
     Raises:
-        FileExistsError: there is a file at `target`, which stays.
-        OSError: it cannot be written, or the disk knows no links.
+        FileExistsError: if there is a file at `target`, which stays.
+        OSError: if the file cannot be written, or the file system has no hard links.
     """
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:

@@ -1,4 +1,4 @@
-"""What readers of a log return besides rows, and the clauses their queries are made of."""
+"""Results of log readers other than rows, and parts of their queries."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ State = Literal["completed", "truncated", "aborted", "failed", "running"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The progress of a run; of an item played several times over failures the latest attempt counts.
+    """The progress of a run, by the latest attempt of each episode.
 
     Attributes:
-        planned: episodes the run will have, None if its configuration does not say.
-        erased: episodes of people who have withdrawn; they are in none of the other counts.
+        planned: number of episodes the run will have; None if its configuration does not say.
+        erased: episodes of people who have withdrawn, which the other counts exclude.
     """
 
     planned: int | None = None
@@ -32,19 +32,19 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """Episodes that will not be played again."""
+        """Return the number of episodes that will not be played again."""
         return self.completed + self.truncated + self.aborted
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """The usage of one model by one run. Tokens, cost and seconds leave cached answers out.
+    """The usage of one model in one run. Tokens, cost and seconds exclude cached answers.
 
     Attributes:
-        cached: calls answered from the response cache.
-        errors: calls that failed.
-        cost: US dollars, of the calls that have a price.
-        unpriced: calls sent whose price is not known.
+        cached: number of calls answered from the response cache.
+        errors: number of failed calls.
+        cost: US dollars, for the calls with a known price.
+        unpriced: number of sent calls without a known price.
     """
 
     model: str
@@ -66,25 +66,25 @@ class Played(NamedTuple):
 
 
 def missing(kind: str, key: str, there: list[str], path: Path) -> str:
-    """Return a message on a name that is not in the log, with those of `there` (newest first) near it."""
+    """Return a message about a name that is not in the log, with similar names of `there` (newest first)."""
     starting = [name for name in there if key and name.startswith(key)]
     near = list(dict.fromkeys(starting[:5] + difflib.get_close_matches(key, there, n=5)))[:5]
     if near:
         hint = f"Did you mean {', '.join(near)}?"
     elif there:
-        hint = f"The newest there are {', '.join(there[:5])}."
+        hint = f"The newest are {', '.join(there[:5])}."
     else:
-        hint = "There is none at all."
+        hint = f"The log has no {kind} at all."
     return f"there is no {kind} {key!r} in the log {path}. {hint}"
 
 
 OF_RUN: Final = "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"
-"""Condition that a row's episode is of a run."""
-STANDS: Final = "coalesce((SELECT n.status FROM endings n WHERE n.episode_id = e.id), 'running') = ?"
-"""Condition that the episode ``e`` has ended so, or has not ended (`State`)."""
+"""Condition that a row belongs to an episode of the run."""
+IN_STATE: Final = "coalesce((SELECT n.status FROM endings n WHERE n.episode_id = e.id), 'running') = ?"
+"""Condition that the episode ``e`` is in a `State`."""
 
 
 def where(conditions: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Return a WHERE clause of the conditions whose value is not None, and the values."""
-    wanted = {condition: value for condition, value in conditions.items() if value is not None}
-    return (f"WHERE {' AND '.join(wanted)}" if wanted else ""), list(wanted.values())
+    used = {condition: value for condition, value in conditions.items() if value is not None}
+    return (f"WHERE {' AND '.join(used)}" if used else ""), list(used.values())

@@ -1,4 +1,4 @@
-"""Reading a log, from any thread, while others write it."""
+"""Reading of a log, from any thread, while others write it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from logs.codec import decode, select
 from logs.connect import BUSY_SECONDS, connect_for_reading, log_error
 from logs.errors import LogError, NotInLog
-from logs.query import OF_RUN, STANDS, ModelUsage, Played, Progress, State, missing, where
+from logs.query import IN_STATE, OF_RUN, ModelUsage, Played, Progress, State, missing, where
 from logs.rows import (
     EXCLUDED,
     INCLUDED,
@@ -38,21 +38,21 @@ from logs.rows import (
 from logs.schema import TABLES
 
 R = TypeVar("R", bound=Row)
-# Enough to find a mistyped id among; more would only slow the error down.
+# Enough names to search for a mistyped id; more would only slow the error down.
 _NEAR_AMONG = 5000
 
 
 class LogReader:
-    """Reads a log. Every method may be called from any thread; each sees what is committed by then."""
+    """Reads a log. Methods may be called from any thread, and see all that is committed by then."""
 
     def __init__(
         self, path: Path, *, busy_seconds: float = BUSY_SECONDS, with_excluded: bool = False
     ) -> None:
-        """Open the log at `path`; `with_excluded`: who was excluded from a study counts in it all the same.
+        """Open the log at `path`; `with_excluded`: count people although they were excluded from their study.
 
         Raises:
-            NotALog: there is no file, or it holds something else.
-            NewerLog: its schema is newer than this program.
+            NotALog: if the file does not exist or is not a log.
+            NewerLog: if its schema is newer than this program.
         """
         self.path = Path(path)
         self._busy_seconds = busy_seconds
@@ -77,10 +77,10 @@ class LogReader:
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection for reading, for queries of one's own (see ``schema.md``).
+        """Yield a connection for custom queries (see ``schema.md``).
 
         Raises:
-            LogError: the reader is closed, or the file cannot be read.
+            LogError: if the reader is closed, or the file cannot be read.
         """
         with self._lock:
             if self._closed:
@@ -92,9 +92,9 @@ class LogReader:
         except sqlite3.Error as error:
             raise log_error(self.path, error, "read") from error
         finally:
-            self._give_back(connection)
+            self._release(connection)
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _release(self, connection: sqlite3.Connection) -> None:
         with self._lock:
             if not self._closed:
                 self._idle.append(connection)
@@ -111,12 +111,12 @@ class LogReader:
         """Return one run.
 
         Raises:
-            NotInLog: there is none of that name; the message lists near ones.
+            NotInLog: if there is no run of that name; the message lists similar ones.
         """
         return self._require_row(Run, "id", id)
 
     def items(self, run_id: str | None = None) -> list[Item]:
-        """Return the items played in a run, or all."""
+        """Return the items played in a run, or all items."""
         if run_id is None:
             return self._where(Item)
         played = "hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)"
@@ -126,7 +126,7 @@ class LogReader:
         """Return one item.
 
         Raises:
-            NotInLog: there is none; the message lists near ones.
+            NotInLog: if there is no such item; the message lists similar ones.
         """
         return self._require_row(Item, "hash", hash)
 
@@ -141,12 +141,12 @@ class LogReader:
         """Return episodes, oldest first.
 
         Args:
-            run_id: of this run only.
-            status: that have ended so, or ``running``: that have not ended.
-            participant_id: of this person only.
+            run_id: only those of this run.
+            status: only those with this status; ``running`` for those that have not ended.
+            participant_id: only those of this person.
             latest: only the latest attempt of each item, language and repeat.
         """
-        clause, values = where({"run_id = ?": run_id, "participant_id = ?": participant_id, STANDS: status})
+        clause, values = where({"run_id = ?": run_id, "participant_id = ?": participant_id, IN_STATE: status})
         source = "latest_attempts" if latest else "episodes"
         return self._query(Episode, f"FROM {source} e {clause} ORDER BY seq", values)
 
@@ -154,15 +154,15 @@ class LogReader:
         """Return one episode.
 
         Raises:
-            NotInLog: there is none of that name; the message lists near ones.
+            NotInLog: if there is no episode of that name; the message lists similar ones.
         """
         return self._require_row(Episode, "id", id)
 
     def find_episode(self, part: str) -> Episode:
-        """Return the one episode with this id, or whose id starts with `part`, or else contains it.
+        """Return the only episode whose id is `part`, starts with it, or else contains it.
 
         Raises:
-            NotInLog: there is none, or more than one.
+            NotInLog: if there is none, or more than one.
         """
         for condition in ("id = ?1", "substr(id, 1, length(?1)) = ?1", "instr(id, ?1) > 0"):
             episodes = self._query(Episode, f"FROM episodes WHERE {condition} ORDER BY seq LIMIT 6", [part])
@@ -174,24 +174,24 @@ class LogReader:
                 return episodes[0]
         return self.episode(part)
 
-    # What happened in them
+    # Turns, endings, model calls
 
     def turns(self, episode_id: str) -> list[Turn]:
-        """Return the turns of an episode, in order; none if there is no such episode."""
+        """Return the turns of an episode, in order; empty if there is no such episode."""
         return self._query(Turn, "FROM turns WHERE episode_id = ? ORDER BY number", [episode_id])
 
     def turns_of_run(
         self, run_id: str, *, status: State | None = None, latest: bool = True
     ) -> Iterator[Played]:
-        """Yield every episode of a run with its turns, one after the other, in one query.
+        """Yield every episode of a run with its turns, from a single query.
 
         Args:
             run_id: the run.
             status: as for `episodes`.
             latest: only the latest attempt of each item, language and repeat.
         """
-        # The plus keeps SQLite from sorting all texts: it walks the episodes in their own order instead.
-        clause, values = where({"+e.run_id = ?": run_id, STANDS: status})
+        # The plus makes SQLite walk the episodes in order instead of sorting all texts.
+        clause, values = where({"+e.run_id = ?": run_id, IN_STATE: status})
         source = "latest_attempts" if latest else "episodes"
         width = len(TABLES[Episode].columns)
         with self.connection() as connection:
@@ -207,16 +207,16 @@ class LogReader:
                     yield Played(decode(Episode, rows[0]), turns)
 
     def ending(self, episode_id: str) -> Ending | None:
-        """Return how an episode ended, None if it has not."""
+        """Return an episode's ending; None if it has not ended."""
         endings = self._query(Ending, "FROM endings WHERE episode_id = ?", [episode_id])
         return endings[0] if endings else None
 
     def endings(self, run_id: str) -> dict[str, Ending]:
-        """Return how the episodes of a run ended, by episode; those that have not ended are not in it."""
+        """Return the endings of a run by episode id, without episodes that have not ended."""
         return {ending.episode_id: ending for ending in self._where(Ending, run=run_id)}
 
     def statuses(self, run_id: str) -> dict[str, State]:
-        """Return how each episode of a run stands, by episode, oldest first."""
+        """Return the status of each episode of a run by id, oldest first."""
         with self.connection() as connection:
             return dict(
                 connection.execute(
@@ -236,7 +236,7 @@ class LogReader:
         """Return requests to language models, oldest first."""
         return self._where(ModelCall, run=run_id, episode_id=episode_id, turn_number=turn_number)
 
-    # What was said of them
+    # Judgments, scores, events
 
     def judgments(
         self,
@@ -247,9 +247,9 @@ class LogReader:
         annotator: str | None = None,
         kind: str | None = None,
     ) -> list[Judgment]:
-        """Return what annotators, reviewers and judges said, oldest first."""
-        wanted: dict[str, Any] = {"item_hash": item_hash, "annotator": annotator, "kind": kind}
-        return self._where(Judgment, run=run_id, episode_id=episode_id, **wanted)
+        """Return judgments of annotators, reviewers and judges, oldest first."""
+        equal: dict[str, Any] = {"item_hash": item_hash, "annotator": annotator, "kind": kind}
+        return self._where(Judgment, run=run_id, episode_id=episode_id, **equal)
 
     def scores(
         self,
@@ -259,7 +259,7 @@ class LogReader:
         metric: str | None = None,
         latest: bool = True,
     ) -> list[Score]:
-        """Return scores, oldest first; with `latest` the newest of each episode and metric only."""
+        """Return scores, oldest first; with `latest` only the latest of each episode and metric."""
         source = "latest_scores" if latest else "scores"
         return self._where(Score, source, run=run_id, episode_id=episode_id, metric=metric)
 
@@ -272,21 +272,21 @@ class LogReader:
         kind: str | None = None,
     ) -> list[Event]:
         """Return events, oldest first."""
-        wanted: dict[str, Any] = {"run_id": run_id, "participant_id": participant_id, "kind": kind}
-        return self._where(Event, episode_id=episode_id, **wanted)
+        equal: dict[str, Any] = {"run_id": run_id, "participant_id": participant_id, "kind": kind}
+        return self._where(Event, episode_id=episode_id, **equal)
 
     # People
 
     def erased_participants(self) -> frozenset[str]:
-        """Return those whose data have been erased, or will be since they have withdrawn.
+        """Return the people who are erased, or have withdrawn and will be.
 
-        What is left of their turns is no answer, so they count nowhere.
+        They count nowhere, since what is left of their turns is not an answer.
         """
         erased = (participant.id for participant in self.participants() if participant.details.get("erased"))
         return frozenset((*erased, *self.withdrawals()))
 
     def uncounted_participants(self, run_id: str | None = None) -> frozenset[str]:
-        """Return those who count nowhere, and those who were excluded from one run (default: from any)."""
+        """Return the people who count nowhere, or are excluded from one run (by default, from any)."""
         excluded = () if self._with_excluded else self.exclusions(run_id)
         return self.erased_participants().union(excluded)
 
@@ -301,7 +301,7 @@ class LogReader:
         }
 
     def exclusions(self, run_id: str | None = None) -> dict[str, Event]:
-        """Return the event of each person who is excluded from a study's run, by pseudonym; default: any."""
+        """Return the event of each person excluded from a study's run (by default, any), by pseudonym."""
         newest = {
             (event.run_id, event.participant_id or ""): event for event in self._events((EXCLUDED, INCLUDED))
         }
@@ -323,7 +323,7 @@ class LogReader:
         """Return one participant.
 
         Raises:
-            NotInLog: there is none of that pseudonym; the message lists near ones.
+            NotInLog: if there is no such pseudonym; the message lists similar ones.
         """
         return self._require_row(Participant, "id", id)
 
@@ -338,19 +338,19 @@ class LogReader:
         participant_id: str | None = None,
         latest: bool = True,
     ) -> list[Assignment]:
-        """Return what participants were given, oldest first; with `latest` only the state that holds now."""
+        """Return assignments of participants, oldest first; with `latest` only their current states."""
         source = "latest_assignments" if latest else "assignments"
         return self._where(Assignment, source, run_id=run_id, participant_id=participant_id)
 
     # Totals
 
     def progress(self, run_id: str) -> Progress:
-        """Return how far a run is.
+        """Return the progress of a run.
 
         Raises:
-            NotInLog: there is no such run.
+            NotInLog: if there is no such run.
         """
-        planned, gone = self.run(run_id).config.get("planned"), self.erased_participants()
+        planned, erased = self.run(run_id).config.get("planned"), self.erased_participants()
         counts = Counter[str]()
         with self.connection() as connection:
             for status, person, episodes in connection.execute(
@@ -358,11 +358,11 @@ class LogReader:
                 "JOIN episodes e ON e.id = l.episode_id WHERE l.run_id = ? GROUP BY 1, 2",
                 [run_id],
             ):
-                counts["erased" if person in gone else status] += episodes
+                counts["erased" if person in erased else status] += episodes
         return Progress(planned=planned if isinstance(planned, int) else None, **counts)
 
     def usage(self, run_id: str) -> list[ModelUsage]:
-        """Return what a run's calls took, by model, the dearest first."""
+        """Return the usage of a run's models, the most expensive first."""
         names = [field.name for field in fields(ModelUsage)]
         with self.connection() as connection:
             records = connection.execute(
@@ -371,7 +371,7 @@ class LogReader:
             ).fetchall()
         return [ModelUsage(*record) for record in records]
 
-    # How it is done
+    # Helpers
 
     def _query(self, row: type[R], source: str, values: Sequence[Any] = ()) -> list[R]:
         with self.connection() as connection:
@@ -379,7 +379,7 @@ class LogReader:
         return [decode(row, record) for record in records]
 
     def _where(self, row: type[R], source: str = "", *, run: str | None = None, **equal: Any) -> list[R]:
-        """Return the rows with these values (None: any), oldest first; `run`: that their episodes are of."""
+        """Return the rows with these values (None: any), oldest first; `run`: the run of their episodes."""
         clause, values = where({**{f"{column} = ?": equal[column] for column in equal}, OF_RUN: run})
         return self._query(row, f"FROM {source or TABLES[row].name} {clause} ORDER BY seq", values)
 
@@ -390,5 +390,5 @@ class LogReader:
             return rows[0]
         with self.connection() as connection:
             newest = connection.execute(f"SELECT {key} FROM {name} ORDER BY seq DESC LIMIT {_NEAR_AMONG}")
-            there = [str(value) for (value,) in newest]
-        raise NotInLog(missing(row.__name__.lower(), text, there, self.path), text)
+            names = [str(value) for (value,) in newest]
+        raise NotInLog(missing(row.__name__.lower(), text, names, self.path), text)

@@ -1,7 +1,7 @@
-"""The way of rows to the writer of a log, and of the outcome back to those who wait.
+"""Transport of rows to the writer of a log, and of their outcomes back to the callers.
 
-`Relay` is a log whose file another process writes: rows are sent there in groups, and acknowledged once
-committed.
+A `Relay` stands in for a log that another process writes: it sends rows there in groups, which are
+acknowledged once they are committed.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from logs.schema import Table
 
 Outcome = Written | LogError
 Sent = tuple[str, Values]
-"""A row as it is sent: its table, and its values as they are stored; a tenth of the work of pickling it."""
+"""A row as it is sent: its table and its stored values, which take a tenth of the time to pickle."""
 Send = Callable[[Sequence[Sent], bool], Awaitable[Sequence[Outcome]]]
-"""Has a group of rows written, at once if the second argument says so; what became of each."""
+"""Has a group of rows written, immediately if the second argument is True; returns each row's outcome."""
 
 
 class RowSink(ABC):
-    """Whatever takes the rows of episodes that are played: a `LogWriter`, or a `Relay` to one."""
+    """A destination of rows: a `LogWriter`, or a `Relay` to one."""
 
     _unread: Unread
 
     def post(self, row: Row, posted: Posted | None = None) -> None:
-        """Have `row` written; returns at once, without a future: for rows that come by the thousand.
+        """Queue `row` to be written, without waiting and without a future: for large numbers of rows.
 
-        `posted` learns of an error; else the next flush or close raises it.
+        An error goes to `posted`, or else is raised by the next flush or close.
 
         Raises:
-            LogError: the log is closed.
+            LogError: if the log is closed.
         """
         self._submit(row, posted or Posted())
 
@@ -48,9 +48,9 @@ class RowSink(ABC):
         Cancelling the caller does not take the row back.
 
         Raises:
-            LogConflict: the row contradicts one that is there.
-            NotInLog: it points to something that is not in the log.
-            LogError: it cannot be written, or the log is closed.
+            LogConflict: if the row contradicts one in the log.
+            NotInLog: if it refers to something that is not in the log.
+            LogError: if it cannot be written, or the log is closed.
         """
         reply = ToTask(asyncio.get_running_loop())
         self._submit(row, reply)
@@ -58,10 +58,10 @@ class RowSink(ABC):
 
     @abstractmethod
     async def aflush(self) -> None:
-        """Wait until everything so far is committed.
+        """Wait until all rows so far are committed.
 
         Raises:
-            LogError: something was not written and nobody has read that yet.
+            LogError: if a row was not written and its error has not been read yet.
         """
 
     def _submit(self, row: Row, reply: Reply) -> None:
@@ -69,21 +69,21 @@ class RowSink(ABC):
             table, values = table_of(row), encode(row)
         except LogError as error:
             inboxes = Inboxes(self._unread)
-            reply.tell(error, inboxes)
+            reply.resolve(error, inboxes)
             inboxes.deliver()
             return
         self._take(table, values, reply)
 
     @abstractmethod
     def _take(self, table: Table, values: Values, reply: Reply) -> None:
-        """Have the values of a row written."""
+        """Queue the values of a row to be written."""
 
 
 class Relay(RowSink):
-    """Sends rows to the one writer, in their order, one group at a time. Belongs to one event loop."""
+    """Sends rows to the writer in order, one group at a time. For use on one event loop."""
 
     def __init__(self, send: Send, *, group_seconds: float = 0.05) -> None:
-        """Send what has gathered for up to `group_seconds`, or while the group before was being sent."""
+        """Collect rows for up to `group_seconds`, or while the previous group is being sent."""
         self._send = send
         self._group_seconds = group_seconds
         self._waiting: list[tuple[Sent, Reply]] = []
@@ -92,7 +92,7 @@ class Relay(RowSink):
         self._unread = Unread()
 
     async def aflush(self) -> None:
-        """Wait until everything so far is committed; see `RowSink.aflush`."""
+        """Wait until all rows so far are committed; see `RowSink.aflush`."""
         while self._sending is not None and not self._sending.done():
             self._hurry.set()
             await asyncio.shield(self._sending)
@@ -116,24 +116,24 @@ class Relay(RowSink):
                 outcomes = [LogError(f"the writer of the log cannot be reached: {error}")] * len(group)
             inboxes = Inboxes(self._unread)
             for (_, reply), outcome in zip(group, outcomes, strict=True):
-                reply.tell(outcome, inboxes)
+                reply.resolve(outcome, inboxes)
             inboxes.deliver()
 
 
-# The first error says what is wrong; of a flood of them the rest is only counted.
-_KEPT = 100
+# Errors that are stored; further ones are only counted.
+_MOST_ERRORS = 100
 
 
 class Reply(Protocol):
-    """Somebody who waits."""
+    """The receiver of a row's outcome."""
 
-    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
-        """Pass the outcome on, at once or through `inboxes`."""
+    def resolve(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Pass the outcome on, immediately or through `inboxes`."""
         ...
 
 
 class Unread:
-    """Errors that nobody has looked at; the next flush or close raises them, so that none is lost."""
+    """Errors that have not been read; the next flush or close raises them, so that none is lost."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -141,20 +141,20 @@ class Unread:
         self._dropped = 0
 
     def add(self, error: LogError, was_read: Callable[[], bool]) -> None:
-        """Keep `error` until `was_read` says that somebody has looked at it."""
+        """Store `error` until `was_read` returns True."""
         with self._lock:
             self._errors.append((was_read, error))
-            if len(self._errors) > _KEPT:
-                self._errors = [kept for kept in self._errors if not kept[0]()]
-            if len(self._errors) > _KEPT:
+            if len(self._errors) > _MOST_ERRORS:
+                self._errors = [entry for entry in self._errors if not entry[0]()]
+            if len(self._errors) > _MOST_ERRORS:
                 self._errors.pop()
                 self._dropped += 1
 
     def raise_first(self) -> None:
-        """Raise the first error nobody has looked at, and forget all.
+        """Raise the first unread error, and clear all.
 
         Raises:
-            LogError: if there is one.
+            LogError: if there is an unread error.
         """
         with self._lock:
             unread = [error for was_read, error in self._errors if not was_read()]
@@ -167,24 +167,24 @@ class Unread:
 
 
 class Receipt(Future[Written]):
-    """A future that knows whether somebody has asked for its outcome."""
+    """A future that knows whether its outcome has been read."""
 
     def __init__(self) -> None:
         super().__init__()
         self.read = False
 
     def result(self, timeout: float | None = None) -> Written:
-        """Return what became of the row."""
+        """Return the row's outcome."""
         self.read = True
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Return why the row was not written, None if it was."""
+        """Return the row's error; None if it was written."""
         self.read = True
         return super().exception(timeout)
 
-    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
-        """Say what became of the row, unless the receipt has been cancelled."""
+    def resolve(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Set the row's outcome, unless the receipt has been cancelled."""
         if not self.set_running_or_notify_cancel():
             if isinstance(outcome, LogError):
                 inboxes.unread.add(outcome, lambda: False)
@@ -196,7 +196,7 @@ class Receipt(Future[Written]):
 
 
 class Posted:
-    """Rows of which nobody waits for any; whoever put them asks in the end whether all were written."""
+    """The outcome of several posted rows, checked together at the end."""
 
     __slots__ = ("_error", "_read")
 
@@ -204,17 +204,17 @@ class Posted:
         self._error: LogError | None = None
         self._read = False
 
-    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
-        """Keep the first error."""
+    def resolve(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Store the first error."""
         if isinstance(outcome, LogError):
             self._error = self._error or outcome
             inboxes.unread.add(outcome, lambda: self._read)
 
     def check(self) -> None:
-        """Make sure that every row committed so far was written.
+        """Check that all rows whose outcome is known were written.
 
         Raises:
-            LogError: the first that was not.
+            LogError: the first error.
         """
         self._read = True
         if self._error is not None:
@@ -222,7 +222,7 @@ class Posted:
 
 
 class ToTask:
-    """A task of an event loop that awaits."""
+    """A future on an event loop, for a task that awaits it."""
 
     __slots__ = ("future", "loop")
 
@@ -230,43 +230,43 @@ class ToTask:
         self.loop = loop
         self.future: asyncio.Future[Written] = loop.create_future()
 
-    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+    def resolve(self, outcome: Outcome, inboxes: Inboxes) -> None:
         """Leave the outcome for the loop to pick up."""
         inboxes.leave(self, outcome)
 
 
 class Inboxes:
-    """Collects a group's outcomes so that each event loop is woken once."""
+    """Collects a group's outcomes, so that each event loop is woken only once."""
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
         self._by_loop: dict[asyncio.AbstractEventLoop, list[tuple[ToTask, Outcome]]] = {}
 
     def leave(self, reply: ToTask, outcome: Outcome) -> None:
-        """Keep an outcome for the reply's loop."""
+        """Store an outcome for the reply's loop."""
         self._by_loop.setdefault(reply.loop, []).append((reply, outcome))
 
     def deliver(self) -> None:
-        """Wake each loop. The errors of loops that are closed stay unread."""
+        """Wake each loop. Errors for closed loops stay unread."""
         for loop, waiting in self._by_loop.items():
             try:
                 loop.call_soon_threadsafe(_resolve, waiting, self.unread)
             except RuntimeError:
-                _keep((outcome for _, outcome in waiting), self.unread)
+                _add_errors((outcome for _, outcome in waiting), self.unread)
         self._by_loop = {}
 
 
 def _resolve(tasks: list[tuple[ToTask, Outcome]], unread: Unread) -> None:
     for reply, outcome in tasks:
         if reply.future.done():
-            _keep([outcome], unread)
+            _add_errors([outcome], unread)
         elif isinstance(outcome, LogError):
             reply.future.set_exception(outcome)
         else:
             reply.future.set_result(outcome)
 
 
-def _keep(outcomes: Iterable[Outcome], unread: Unread) -> None:
+def _add_errors(outcomes: Iterable[Outcome], unread: Unread) -> None:
     for outcome in outcomes:
         if isinstance(outcome, LogError):
             unread.add(outcome, lambda: False)

@@ -1,7 +1,7 @@
 """The rows of the log, one frozen dataclass per table; `schema.md` documents every column.
 
 Every value is plain (str, int, float, bool, None, or JSON-able dict/list). Times are UTC, ISO 8601 with
-milliseconds. Ids are strings made by whoever produces the row (so that a retry writes the same row).
+milliseconds. Ids are strings chosen by the producer of the row, so that a retry writes the same row.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Setup = Literal["H2H", "H2L", "L2H", "L2L"]
 
 
 def now() -> str:
-    """Return the present time, UTC, ISO 8601 with milliseconds."""
+    """Return the current time, UTC, ISO 8601 with milliseconds."""
     seconds, milliseconds = divmod(time_ns() // 1_000_000, 1000)
     return f"{_iso_second(seconds)}.{milliseconds:03d}+00:00"
 
 
-# Every row has a time, and most have their second in common with the one before.
+# Every row has a time, and most share their second with the row before.
 @lru_cache(maxsize=1)
 def _iso_second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat().removesuffix("+00:00")
 
 
 def content_hash(data: Json) -> str:
-    """Return the name of an item's content: sha256 of its canonical JSON, hexadecimal."""
+    """Return the hash of an item's content: sha256 (hex) of its canonical JSON."""
     canonical = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -43,11 +43,11 @@ class Run:
 
     Attributes:
         id: the run's name, chosen by the user or derived from the configuration.
-        benchmark: its name, as in ``askback run NAME``.
-        setup: who sat where; first letter the seeker's side, second the provider's; H human, L model.
-        seed: the run's seed; every episode's seed derives from it.
+        benchmark: the benchmark's name, as in ``askback run NAME``.
+        setup: the first letter is the seeker's side, the second the provider's; H human, L model.
+        seed: the run's seed, from which every episode's seed is derived.
         config: everything needed to start it again (seats, data, language, options, versions);
-            ``planned`` in it, if there, is the number of episodes the run will have.
+            ``planned``, if present, is the number of episodes the run will have.
     """
 
     id: str
@@ -60,14 +60,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One task of a benchmark as it was played, stored once per content.
+    """A task of a benchmark as it was played, stored once per content.
 
     Attributes:
         hash: `content_hash` of `data`.
         benchmark: the benchmark it belongs to.
-        name: the item's id within its data set.
+        name: the item's id in its data set.
         language: the language of its texts.
-        data: the whole item, so that a log can be scored without the data set.
+        data: the complete item, so that a log can be scored without the data set.
     """
 
     hash: str
@@ -82,15 +82,15 @@ class Episode:
     """One run of one item.
 
     Attributes:
-        id: the episode's name, made by whoever starts it.
+        id: the episode's name, chosen when it is started.
         language: the language it is played in.
-        seats: seat name to who sits there (``{"seeker": "person", "provider": "offline/experts"}``).
-        seed: every random choice within the episode descends from it.
+        seats: seat name to occupant (``{"seeker": "person", "provider": "offline/experts"}``).
+        seed: the seed of every random choice in the episode.
         repeat: 0 for the first play of the item in this run.
-        attempt: 0, then one more each time a failed episode is run again.
-        participant_id: the person who plays, if one does. Where two play, each of their turns says in its
-            payload's ``participant_id`` whose it is.
-        options: what governs this episode (turn limit, mode, …).
+        attempt: 0, plus one each time a failed episode is run again.
+        participant_id: the person who plays, if any. If two people play, the payload of each of their turns
+            has a ``participant_id``.
+        options: the episode's options (turn limit, mode, …).
     """
 
     id: str
@@ -111,12 +111,12 @@ class Turn:
     """One move of one seat.
 
     Attributes:
-        number: 0, 1, 2, … within the episode, all seats counted.
-        seat: who moved.
-        text: what was said, whole.
-        payload: what the move did and why (the experts' decision, the frontier before and after).
+        number: 0, 1, 2, … within the episode, for all seats together.
+        seat: the seat that moved.
+        text: the complete text.
+        payload: effects and reasons of the move (the experts' decision, the frontier before and after).
         key: idempotency key of a person's submission; the same key is the same turn.
-        seconds: from the moment the seat could move until it had moved.
+        seconds: time from when the seat could move until it had moved.
     """
 
     episode_id: str
@@ -137,7 +137,7 @@ class Ending:
         status: completed, truncated (turn limit), aborted (a seat broke the rules) or failed
             (infrastructure; the item is run again as another attempt).
         cause: for aborted and failed: seeker, provider, parser, scorer or infrastructure.
-        message: for a person to read.
+        message: a human-readable explanation.
     """
 
     episode_id: str
@@ -152,22 +152,22 @@ class ModelCall:
     """One request to a language model.
 
     Attributes:
-        id: the call's name, made by the caller.
-        turn_number: the turn it was made for, None outside a turn (a judge).
-        purpose: which expert or seat asked (``seeker``, ``provider.type``, ``judge``, …).
+        id: the call's name, chosen by the caller.
+        turn_number: the turn it was made for; None outside a turn (a judge).
+        purpose: the expert or seat that asked (``seeker``, ``provider.type``, ``judge``, …).
         model: ``provider/model``.
-        prompt_version: content hash of the prompt template, empty if there was none.
+        prompt_version: content hash of the prompt template; empty if there was none.
         request: ``messages``, ``parameters``, ``schema``, ``repeat``; ``key`` is the sha256 by which replay
-            finds the call. In the file, a request that repeats an earlier one of the same episode is a
-            list of what differs (`logs.shorten`); readers and exports give it whole.
-        response: text, parsed object, log-probabilities, finish reason; ``server`` is the address that
-            answered (or failed) where a fleet of servers has the model.
-        input_tokens: tokens read, None if the server did not say.
-        output_tokens: tokens written, None if the server did not say.
+            finds the call. In the file, a request similar to an earlier one of the same episode is stored as
+            a list of differences (`logs.shorten`); readers and exports restore it.
+        response: text, parsed object, log-probabilities, finish reason; ``server`` is the address of the
+            fleet server that answered (or failed).
+        input_tokens: tokens read; None if the server did not report them.
+        output_tokens: tokens written; None if the server did not report them.
         cost: None if the model has no price.
-        seconds: from sending the request to having the whole answer, retries included.
+        seconds: time from sending the request to the complete answer, retries included.
         attempts: requests sent, retries included; 0 if cached.
-        cached: answered from the response cache; usage is then what the first call took.
+        cached: answered from the response cache; usage is then that of the original call.
         error: name of the error if it failed, else empty.
     """
 
@@ -191,16 +191,16 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """A statement of an annotator, a reviewer or a judge about something.
+    """A statement of an annotator, a reviewer or a judge about an episode, a turn or an item.
 
     Attributes:
-        id: the judgment's name, made by whoever collects it.
-        episode_id: the episode it is about, None if it is about an item alone.
+        id: the judgment's name, chosen by its collector.
+        episode_id: the episode it is about; None if it is only about an item.
         annotator: a participant id, or a model's name.
-        kind: what was asked (``review.provider_error``, ``success``, ``judge``, …).
+        kind: the question (``review.provider_error``, ``success``, ``judge``, …).
         value: the answer.
-        turn_number: the turn it is about, None for the whole episode.
-        item_hash: the item it is about, where there is no episode.
+        turn_number: the turn it is about; None for the episode as a whole.
+        item_hash: the item it is about, if there is no episode.
         key: idempotency key of a person's submission; the same annotator's same key is the same judgment.
     """
 
@@ -217,13 +217,13 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One number computed from logged turns.
+    """A number computed from logged turns.
 
     Attributes:
         metric: ``success``, ``aqd``, ``aql``, …
-        value: None where the metric is undefined for the episode.
-        version: of the scorer; re-scoring appends a row if anything has changed.
-        details: what the number rests on (missing nodes, …).
+        value: None if the metric is undefined for the episode.
+        version: the scorer's version; scoring again appends a row if anything has changed.
+        details: the basis of the number (missing nodes, …).
     """
 
     episode_id: str
@@ -241,7 +241,7 @@ class Participant:
     Attributes:
         id: keyed hash of the outside identity.
         language: the language of the pages shown to them.
-        details: what they told about themselves, consent, …
+        details: their answers about themselves, consent, …
     """
 
     id: str
@@ -252,10 +252,10 @@ class Participant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A person's outside identity (a payment id), kept in a table of its own and never exported unasked.
+    """A person's outside identity (a payment id), in a separate table and exported only on request.
 
     Attributes:
-        kind: what it is (``prolific_pid``, ``email``, …).
+        kind: the kind of identity (``prolific_pid``, ``email``, …).
         value: the identity itself.
     """
 
@@ -270,7 +270,7 @@ class Assignment:
     """A participant's place in a study, and its state: one row per change of state.
 
     Attributes:
-        id: the assignment's name; all its states share it and its newest row holds now.
+        id: the assignment's name, shared by all its states; its latest row is the current one.
         state: ``reserved``, ``started``, ``completed``, ``returned``, …
         details: condition, place in the order, …
     """
@@ -285,16 +285,16 @@ class Assignment:
 
 
 WITHDREW: Final = "participant.withdrew"
-"""Kind of the event of somebody who withdrew; ``erase_at`` in its details says when they are erased."""
+"""Kind of the event that a person withdrew; ``erase_at`` in its details is when they will be erased."""
 
 RESTORED: Final = "participant.restored"
-"""Kind of the event that takes a withdrawal back."""
+"""Kind of the event that revokes a withdrawal."""
 
 EXCLUDED: Final = "participant.excluded"
-"""Kind of the event of somebody whom a researcher excluded from a study's run: why, and who did."""
+"""Kind of the event that a researcher excluded a person from a study's run, with the reason and the name."""
 
 INCLUDED: Final = "participant.included"
-"""Kind of the event that takes an exclusion back."""
+"""Kind of the event that revokes an exclusion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,8 +302,8 @@ class Event:
     """Anything else worth knowing later (a researcher's action, a reload, an import).
 
     Attributes:
-        kind: what happened (``run.started``, ``participant.erased``, …).
-        details: whatever belongs to it.
+        kind: the kind of event (``run.started``, ``participant.erased``, …).
+        details: further facts about the event.
     """
 
     kind: str

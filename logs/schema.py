@@ -1,8 +1,8 @@
 """The tables of the log as the code sees them, and their documentation.
 
-Tables and columns follow the dataclasses of `logs.rows`; what a column means is taken from their
-docstrings. The SQL itself stands in `logs.migrations` (a released migration never changes, the
-dataclasses may); a test holds the two together. ``askback log schema > logs/schema.md`` writes the page anew.
+Tables and columns follow the dataclasses of `logs.rows`, and the meaning of a column comes from their
+docstrings. The SQL is in `logs.migrations` (a released migration never changes, the dataclasses may); a test
+checks that both agree. ``askback log schema > logs/schema.md`` regenerates the page.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from logs.rows import Row
 
 Kind = Literal["text", "integer", "big integer", "real", "boolean", "json"]
 
-# What a column means wherever the row's own docstring does not say otherwise.
+# Default meanings of columns, for rows whose docstrings do not describe them.
 _COMMON = {
-    "created_at": "when the row was made.",
+    "created_at": "when the row was created.",
     "run_id": "the run it belongs to.",
     "episode_id": "the episode it belongs to.",
     "item_hash": "the item.",
@@ -49,14 +49,14 @@ _REFERENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column.
+    """A column.
 
     Attributes:
-        kind: what it holds; a ``big integer`` is stored as decimal text, ``json`` as text.
-        meaning: for a person to read.
-        unit: empty if it has none.
-        values: the values allowed, empty if any.
-        references: ``table.column`` it points to, empty if none.
+        kind: type of its values; a ``big integer`` is stored as decimal text, ``json`` as text.
+        meaning: its documentation.
+        unit: unit of its values; empty if they have none.
+        values: the allowed values; empty if all are.
+        references: ``table.column`` that it refers to; empty if none.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table.
+    """A table.
 
     Attributes:
         row: the dataclass of its rows.
-        columns: in the order of the dataclass's fields.
-        identity: what makes two rows the same row, tried in this order; each a tuple of columns.
+        columns: its columns, in the order of the dataclass's fields.
+        identity: tuples of columns, any of which identifies a row; tried in this order.
         meaning: first paragraph of the dataclass's docstring.
     """
 
@@ -87,11 +87,11 @@ class Table:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The columns' names."""
+        """Return the columns' names."""
         return tuple(column.name for column in self.columns)
 
 
-# In the order in which rows of one group are inserted: what is referred to comes first.
+# In the order in which rows of a group are inserted: referred-to tables first.
 _IDENTITY: dict[type[Row], tuple[str, tuple[tuple[str, ...], ...]]] = {
     rows.Run: ("runs", (("id",),)),
     rows.Item: ("items", (("hash",),)),
@@ -109,7 +109,7 @@ _IDENTITY: dict[type[Row], tuple[str, tuple[tuple[str, ...], ...]]] = {
 
 
 def _kind(name: str, hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
-    """Return kind, whether it may be missing, and the values allowed, of one field."""
+    """Return a field's kind, whether it may be missing, and its allowed values."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     nullable = type(None) in options
     (base,) = [option for option in options if option is not type(None)]
@@ -117,13 +117,13 @@ def _kind(name: str, hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
         return "text", nullable, typing.get_args(base)
     if typing.get_origin(base) is dict:
         return "json", nullable, ()
-    # Seeds may have 64 bits without sign, or more: SQLite's integers cannot hold them.
+    # Seeds can be unsigned 64-bit numbers or larger, which SQLite's integers cannot store.
     kinds: dict[type, Kind] = {str: "text", bool: "boolean", int: "integer", float: "real"}
     return ("big integer" if name == "seed" else kinds[base]), nullable, ()
 
 
 def _documentation(row: type[Row]) -> tuple[str, dict[str, str]]:
-    """Return first paragraph of a row's docstring, and what it says of each attribute."""
+    """Return the first paragraph of a row's docstring, and its text for each attribute."""
     text = inspect.cleandoc(row.__doc__ or "")
     head, _, attributes = text.partition("\nAttributes:\n")
     entries = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", attributes, flags=re.MULTILINE)
@@ -153,7 +153,7 @@ def _table(row: type[Row]) -> Table:
 
 
 TABLES: dict[type[Any], Table] = {row: _table(row) for row in _IDENTITY}
-"""Every table by its row, referred-to tables first."""
+"""Every table by its row type, referred-to tables first."""
 
 BY_NAME: dict[str, Table] = {table.name: table for table in TABLES.values()}
 """Every table by its name."""
@@ -161,38 +161,38 @@ BY_NAME: dict[str, Table] = {table.name: table for table in TABLES.values()}
 
 _HEAD = f"""# The log
 
-One SQLite file (schema {SCHEMA_VERSION}), to be read with any SQLite tool while Askback runs. This page is
-generated from the code: `askback log schema > logs/schema.md` writes it anew.
+The log is one SQLite file (schema {SCHEMA_VERSION}), which any SQLite tool can read while Askback runs. This
+page is generated from the code: `askback log schema > logs/schema.md`.
 
-- **Append-only.** The file itself refuses UPDATE, DELETE and INSERT OR REPLACE on every table. What
-  changes (an assignment's state, a score) is appended, and the newest row holds. The one exception is
-  `askback log erase`, which puts `[erased]` in the place of a person's texts and leaves a receipt.
-- **Whole.** The turns of an episode are numbered 0, 1, 2, … without a gap, none follows its ending, and
-  an episode ends once.
-- **Written once.** A row that is in the log already is not written again; one that contradicts it is refused.
-- Every table has a column `seq` besides those below: the order in which its rows were written.
-- JSON is stored as text, compact and not escaped: `json_extract(config, '$.planned')` works. Times are UTC.
+- **Append-only.** The file rejects UPDATE, DELETE and INSERT OR REPLACE on every table. Changes (of an
+  assignment's state, a score) are appended, and the latest row is the current one. The only exception is
+  `askback log erase`, which replaces a person's texts with `[erased]` and leaves a receipt.
+- **Complete.** The turns of an episode are numbered 0, 1, 2, … without gaps, none follows its ending, and an
+  episode ends once.
+- **Written once.** A row already in the log is not written again; one that contradicts it is rejected.
+- Every table also has a column `seq`: the order in which its rows were written.
+- JSON is stored as text, compact and unescaped: `json_extract(config, '$.planned')` works. Times are UTC.
 - Seeds are stored as decimal text, since SQLite's integers end at 63 bits.
-- Text that is not valid Unicode (half of a surrogate pair) is stored with U+FFFD in its place.
+- Text that is not valid Unicode (half of a surrogate pair) is stored as U+FFFD.
 """
 
 VIEWS = {
-    "latest_attempts": "Episodes, of each run, item, language and repeat the latest attempt only.",
-    "latest_endings": "How the latest attempts ended; `running` for those that have not.",
-    "latest_scores": "Of each episode and metric the newest score, whatever its version.",
-    "latest_assignments": "Of each assignment the state that holds now.",
-    "run_progress": "How many latest attempts of each run stand how.",
-    "model_usage": "What the calls of each run to each model took; tokens, cost and seconds leave cached "
-    "answers out, and `unpriced` counts the calls whose price is not known.",
+    "latest_attempts": "Episodes, with only the latest attempt of each run, item, language and repeat.",
+    "latest_endings": "Endings of the latest attempts; `running` for those that have not ended.",
+    "latest_scores": "The latest score of each episode and metric, whatever its version.",
+    "latest_assignments": "The current state of each assignment.",
+    "run_progress": "The number of latest attempts of each run in each status.",
+    "model_usage": "Usage of each model in each run; tokens, cost and seconds exclude cached answers, and "
+    "`unpriced` counts the calls without a known price.",
 }
 
 _REQUEST_KEY = Column(
-    "request_key", "text", True, "``key`` of the request, copied into a column of its own for replay."
+    "request_key", "text", True, "``key`` of the request, copied to a separate column for replay."
 )
 
 
 def render() -> str:
-    """Return the whole document."""
+    """Return the documentation of the log as Markdown."""
     tables = [_describe_table(table) for table in TABLES.values()]
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         apply_migrations(connection)
@@ -211,7 +211,7 @@ def _describe_table(table: Table) -> str:
     ]
     if table.identity:
         keys = "; ".join(", ".join(f"`{name}`" for name in identity) for identity in table.identity)
-        lines += ["", f"The same row if it has the same: {keys}."]
+        lines += ["", f"Identified by: {keys}."]
     return "\n".join(lines) + "\n"
 
 

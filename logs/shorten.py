@@ -1,16 +1,16 @@
-"""Requests to language models, stored as what sets each apart from the one before.
+"""Delta compression of requests to language models: each is stored as its difference from an earlier one.
 
-Why. Each prompt of a dialogue holds all that was said before, and a provider's experts are asked about one
-node after the other in nearly the same words. Stored whole, n turns take n² of text, and by far most of
-the file is what it holds already.
+Why. Each prompt of a dialogue repeats the dialogue so far, and a provider's experts are asked about one node
+after another in almost the same words. Stored in full, n turns would take text of order n², most of which the
+file already contains.
 
-How. The first request of an episode is stored whole. Each later one is a JSON list (`_Short`): which call
-it rests on (the last of the same purpose; for the first of a purpose the likest of all), how many characters
-are the same at the beginning and at the end, and the text between them. The key, which differs every time
-and stands elsewhere, is taken out before texts are compared; it has a column of its own. The SQL function
-``whole_request(id, request, request_key)``, which every connection of `logs.connect` knows, puts the text
-together again; `logs.codec.select` applies it, so readers and exports see nothing of this. After 64 links a
-request is stored whole again.
+How. The first request of an episode is stored in full. Each later one is a JSON list (`_Short`): the call it
+is based on (the last one of the same purpose, or for the first one of a purpose the most similar of all), the
+lengths of the common beginning and end, and the text between them. The key, which always differs and has a
+separate column, is removed before texts are compared. The SQL function
+``whole_request(id, request, request_key)``, which every connection of `logs.connect` has, restores the text;
+`logs.codec.select` applies it, so readers and exports only see full requests. After 64 links a request is
+stored in full again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from logs.rows import ModelCall
 from logs.schema import TABLES
 
 _LINKS: Final = 64
-# What is remembered: more episodes than are played at a time, and texts that others may rest on.
+# Cache sizes: more episodes than are played concurrently, and texts that others may be based on.
 _EPISODES: Final = 512
 _TEXTS: Final = 2048
-# Below this many characters saved, a request is stored whole.
+# A request is stored in full if less than this many characters would be saved.
 _WORTH: Final = 128
-# As `logs.erase` leaves it.
+# As written by `logs.erase`.
 _ERASED: Final = '{"erased":true}'
 
 _ID, _EPISODE, _PURPOSE, _REQUEST, _KEY = map(
@@ -40,15 +40,15 @@ _ID, _EPISODE, _PURPOSE, _REQUEST, _KEY = map(
 
 
 class _Short(NamedTuple):
-    """The stored part of a request.
+    """A shortened request.
 
     Attributes:
-        before: id of the call before.
-        length: of that call's text without its key.
-        head: characters that are the same at the beginning.
-        tail: characters that are the same at the end.
-        between: the rest.
-        place: where the key goes in; -1 if there is none.
+        before: id of the call it is based on.
+        length: length of that call's text without its key.
+        head: length of the common beginning, in characters.
+        tail: length of the common end.
+        between: the text between them.
+        place: offset of the key; -1 if there is none.
     """
 
     before: str
@@ -60,7 +60,7 @@ class _Short(NamedTuple):
 
 
 class _Last(NamedTuple):
-    """A request without its key, and how many links it hangs on."""
+    """A request without its key, and the number of links to a full request."""
 
     id: str
     text: str
@@ -68,14 +68,14 @@ class _Last(NamedTuple):
 
 
 class Shortener:
-    """Shortens requests in the order in which they are inserted; one per connection that writes."""
+    """Shortens requests in the order of insertion; one per writing connection."""
 
     def __init__(self) -> None:
         # Episode -> purpose -> its last request.
         self._episodes: OrderedDict[str, dict[str, _Last]] = OrderedDict()
 
     def shorten(self, values: Values) -> Values:
-        """Return the values of a `ModelCall` with its request shortened, if that is worth it."""
+        """Return the values of a `ModelCall` with its request shortened, if that saves enough."""
         episode, purpose = values[_EPISODE], values[_PURPOSE]
         if episode is None:
             return values
@@ -98,12 +98,12 @@ class Shortener:
         return purposes
 
     def forget(self) -> None:
-        """Have the next requests stored whole: what was shortened last may not be in the file."""
+        """Store the next requests in full, since the previous ones may not be in the file."""
         self._episodes.clear()
 
 
 def _cut_key(key: str | None, text: str) -> tuple[str, int]:
-    """Return a request's text without its key, and where that was."""
+    """Return a request's text without its key, and the key's offset."""
     place = text.find(key) if key else -1
     if key is None or place < 0:
         return text, -1
@@ -118,11 +118,11 @@ def _shorten_text(text: str, place: int, last: _Last) -> _Short | None:
     return _Short(last.id, len(last.text), head, tail, text[head : len(text) - tail], place)
 
 
-# Both halve: comparing slices is fast, comparing characters is slow.
+# Both use bisection: comparing slices is fast, comparing characters is slow.
 
 
 def _common_head(first: str, other: str) -> int:
-    """Return how many characters both begin with."""
+    """Return the length of the common beginning."""
     low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -134,7 +134,7 @@ def _common_head(first: str, other: str) -> int:
 
 
 def _common_tail(first: str, other: str, most: int) -> int:
-    """Return how many characters both end with, but not more than `most`."""
+    """Return the length of the common end, at most `most`."""
     low, high, end, other_end = 0, most, len(first), len(other)
     while low < high:
         middle = (low + high + 1) // 2
@@ -146,26 +146,26 @@ def _common_tail(first: str, other: str, most: int) -> int:
 
 
 class Connection(sqlite3.Connection):
-    """A connection that can be referred to weakly, as its own SQL functions must."""
+    """A connection that supports weak references, which its own SQL functions need."""
 
 
-def teach(connection: Connection) -> None:
-    """Have `connection` know ``whole_request(id, request, request_key)``."""
+def add_functions(connection: Connection) -> None:
+    """Add the SQL function ``whole_request(id, request, request_key)`` to a connection."""
     connection.create_function("whole_request", 3, _Restorer(weakref.ref(connection)))
 
 
 class _Restorer:
-    """Puts requests together; remembers the last ones, since each is what the next rests on."""
+    """Restores full requests; caches the last ones, since the next requests are based on them."""
 
     def __init__(self, connection: weakref.ref[Connection]) -> None:
         self._connection = connection
         self._texts: OrderedDict[str, str] = OrderedDict()
 
     def __call__(self, id: str, request: str, key: str | None) -> str:
-        """Return the whole text of a request.
+        """Return the full text of a request.
 
         Raises:
-            ValueError: the call it rests on is not in the file.
+            ValueError: if the call it is based on is not in the file, or has changed.
         """
         if not request.startswith("["):
             self._remember(id, _cut_key(key, request)[0])
@@ -179,15 +179,15 @@ class _Restorer:
 
     def _text(self, id: str) -> str:
         """Return the text, without its key, of an earlier request."""
-        resting: list[tuple[str, _Short]] = []
+        chain: list[tuple[str, _Short]] = []
         while (text := self._texts.get(id)) is None:
             request, key = self._read(id)
             if not request.startswith("["):
                 text = _cut_key(key, request)[0]
                 break
-            resting.append((id, _Short(*json.loads(request))))
-            id = resting[-1][1].before
-        for id, short in reversed(resting):
+            chain.append((id, _Short(*json.loads(request))))
+            id = chain[-1][1].before
+        for id, short in reversed(chain):
             text = _restore(short, text)
             self._remember(id, text)
         return text
@@ -198,7 +198,7 @@ class _Restorer:
         query = "SELECT request, request_key FROM model_calls WHERE id = ?"
         row: tuple[str, str | None] | None = connection.execute(query, [id]).fetchone()
         if row is None:
-            raise ValueError(f"the call {id!r}, on which another rests, is not in the log")
+            raise ValueError(f"the call {id!r}, on which another is based, is not in the log")
         return row
 
     def _remember(self, id: str, text: str) -> None:
@@ -212,5 +212,5 @@ def _restore(short: _Short, before: str) -> str:
     if before == _ERASED:
         return before
     if len(before) != short.length:
-        raise ValueError(f"the call {short.before!r}, on which another rests, is not what it was")
+        raise ValueError(f"the call {short.before!r}, on which another is based, has changed")
     return before[: short.head] + short.between + before[short.length - short.tail :]

@@ -1,4 +1,4 @@
-"""An episode as somebody would read it: plain text, Markdown, or in colours on a terminal."""
+"""Transcripts of episodes: as plain text, Markdown, or in colours on a terminal."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from logs.reader import LogReader
 from logs.rows import Ending, Episode, Item, ModelCall, Score, Turn
 
 _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
-# What Markdown would take for more than text: anywhere, in what looks like a link, at a line's start.
+# Characters with a meaning in Markdown: anywhere, in links, and at the start of a line.
 _INLINE = re.compile(r"[\\`*_\[\]<>&|~$@!]|(?<=www)\.|:(?=//)", re.IGNORECASE)
 _START = re.compile(r"^(\d*)([#+\-=:.)])")
-# What people type may hold sequences that a terminal would obey; they are shown, not sent.
+# Control characters in people's texts are made visible, so that no terminal interprets them.
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
 _PICTURES |= {127: 0x2421} | {code: 0xFFFD for code in range(128, 160)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """All there is to read of an episode.
+    """An episode with everything that a transcript shows.
 
     Attributes:
-        ending: None while it goes on.
-        scores: the newest of each metric.
+        ending: its ending; None if it has not ended.
+        scores: the latest score of each metric.
         calls: requests to language models, oldest first.
     """
 
@@ -42,15 +42,15 @@ class Transcript:
     calls: tuple[ModelCall, ...]
 
     def calls_of(self, number: int | None) -> tuple[ModelCall, ...]:
-        """Return the requests made for one turn, or for none."""
+        """Return the requests made for one turn; None for those outside turns."""
         return tuple(call for call in self.calls if call.turn_number == number)
 
 
 def read_transcript(reader: LogReader, episode_id: str) -> Transcript:
-    """Read an episode; `episode_id` may be a part of its id.
+    """Read an episode; `episode_id` may be part of its id.
 
     Raises:
-        NotInLog: there is no such episode, or several match.
+        NotInLog: if there is no such episode, or several match.
     """
     episode = reader.find_episode(episode_id)
     return Transcript(
@@ -64,7 +64,7 @@ def read_transcript(reader: LogReader, episode_id: str) -> Transcript:
 
 
 def as_text(transcript: Transcript, *, trace: bool = False) -> str:
-    """Return the transcript as plain text; with `trace` also why each seat moved as it did."""
+    """Return the transcript as plain text; with `trace` including payloads of turns and model calls."""
     lines = [_headline(transcript), *(f"  {line}" for line in _facts(transcript)), ""]
     width = max((len(turn.seat) for turn in transcript.turns), default=0)
     for turn in transcript.turns:
@@ -77,7 +77,7 @@ def as_text(transcript: Transcript, *, trace: bool = False) -> str:
 
 
 def as_markdown(transcript: Transcript, *, trace: bool = False) -> str:
-    """Return the transcript as Markdown. Whatever was typed is shown as it is, never as Markdown or HTML."""
+    """Return the transcript as Markdown; people's texts are escaped, so that they contain none themselves."""
     lines = [f"# {_escape(_headline(transcript))}", ""]
     lines += [f"- {_escape(line)}" for line in _facts(transcript)]
     for turn in transcript.turns:
@@ -97,7 +97,7 @@ def as_markdown(transcript: Transcript, *, trace: bool = False) -> str:
 
 
 def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
-    """Return the transcript for a terminal, each seat in a colour of its own."""
+    """Return the transcript for a terminal, with a colour for each seat."""
     colours = dict(zip(dict.fromkeys(turn.seat for turn in transcript.turns), _COLOURS * 9, strict=False))
     lines = Table.grid(padding=(0, 1))
     lines.add_column(justify="right", style="dim")
@@ -150,7 +150,7 @@ def _trace(transcript: Transcript, turn: Turn) -> list[str]:
 
 
 def _requests_outside_turns(transcript: Transcript) -> list[str]:
-    """Return requests that belong to no turn, or to one that was never made."""
+    """Return the requests that belong to no turn, or to one that was never written."""
     numbers = {turn.number for turn in transcript.turns}
     return [_call(call) for call in transcript.calls if call.turn_number not in numbers]
 

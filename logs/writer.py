@@ -1,10 +1,10 @@
-"""The one writer of a log: a thread that commits rows in groups.
+"""The writer of a log: a thread that commits rows in groups.
 
-Whoever has a row calls `LogWriter.put` or awaits `LogWriter.write`, from any thread or event loop, and is
-told once the row is committed. The thread takes whatever is waiting, writes it in one transaction and
-tells everybody. With ``durable=True`` (people's turns) a group is whatever came in while the group
-before was being committed, and a commit survives a loss of power. With ``durable=False`` (batch runs) rows
-gather for up to `group_seconds`, and a commit survives the death of the process. An idle writer sleeps.
+Callers use `LogWriter.put` or await `LogWriter.write`, from any thread or event loop, and get the outcome
+once the row is committed. The thread takes all waiting rows, writes them in one transaction and resolves
+their outcomes. With ``durable=True`` (people's turns), a group is what arrived during the previous commit,
+and a commit survives a power loss. With ``durable=False`` (batch runs), rows are collected for up to
+`group_seconds`, and a commit survives the death of the process. An idle writer sleeps.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from logs.shorten import Shortener
 
 __all__ = ["LogWriter", "Posted", "Written"]
 
-# Bounds how long a flood of rows can put off the commit of the first.
+# Bounds how long a flood of rows can delay the commit of the first.
 _GROUP_ROWS = 2048
 
 _Job = tuple[Entry | None, Reply]
@@ -49,42 +49,42 @@ class LogWriter(RowSink):
         group_seconds: float = 0.05,
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
-        """Open the log at `path`, making it or bringing it up to date if need be.
+        """Open the log at `path`, and create or migrate it if necessary.
 
         Args:
             path: the file.
-            durable: whether a commit must survive a loss of power; rows are then committed at once.
-            group_seconds: how long rows may gather otherwise.
-            busy_seconds: how long to wait for another process that is writing.
+            durable: True if a commit must survive a power loss; rows are then committed immediately.
+            group_seconds: seconds for which rows are collected otherwise.
+            busy_seconds: seconds to wait for another process that is writing.
 
         Raises:
-            NotALog: the file holds something else.
-            NewerLog: its schema is newer than this program.
-            LogError: it cannot be opened or written.
+            NotALog: if the file is not a log.
+            NewerLog: if its schema is newer than this program.
+            LogError: if it cannot be opened or written.
         """
         self.path = Path(path)
         connection = connect_for_writing(self.path, durable=durable, busy_seconds=busy_seconds)
         self._worker = _Worker(self.path, connection, 0.0 if durable else group_seconds)
         self._unread = self._worker.unread
-        # At exit, or when nobody holds the writer any more, what was put is still written.
+        # Waiting rows are still written at exit, or when the writer is garbage-collected.
         self._finalizer = weakref.finalize(self, self._worker.stop)
 
     def put(self, row: Row) -> Future[Written]:
-        """Have `row` written; returns at once. The future resolves after the commit.
+        """Queue `row` to be written, without waiting; the future resolves after the commit.
 
-        The row's dicts are copied here; they may be changed afterwards. An error that nobody reads off
-        the future is raised by the next flush or close.
+        The row is encoded here, so its dicts may be changed afterwards. An error that is not read from the
+        future is raised by the next flush or close.
 
         Raises:
-            LogError: the writer is closed. The future raises `LogConflict` if the row contradicts one
-                that is there, `NotInLog` if it points to nothing, `LogError` if it cannot be written.
+            LogError: if the writer is closed. The future raises `LogConflict` if the row contradicts one in
+                the log, `NotInLog` if it has a missing reference, `LogError` if it cannot be written.
         """
         receipt = Receipt()
         self._submit(row, receipt)
         return receipt
 
     async def write_all(self, rows: Sequence[Sent], *, hurry: bool = False) -> list[Outcome]:
-        """Write what a `Relay` sends, at once if in a `hurry`; what became of each row, once committed."""
+        """Write rows from a `Relay`, immediately if in a `hurry`; return their outcomes once committed."""
         replies = [ToTask(asyncio.get_running_loop()) for _ in rows]
         for (table, values), reply in zip(rows, replies, strict=True):
             self._worker.submit(((BY_NAME[table], values), reply))
@@ -99,10 +99,10 @@ class LogWriter(RowSink):
         self._worker.submit(((table, values), reply))
 
     def flush(self) -> None:
-        """Wait until everything put so far is committed.
+        """Wait until all rows so far are committed.
 
         Raises:
-            LogError: something was not written and nobody has read that off its future yet.
+            LogError: if a row was not written and its error has not been read yet.
         """
         receipt = Receipt()
         self._worker.submit((None, receipt), hurry=True)
@@ -110,7 +110,7 @@ class LogWriter(RowSink):
         self._unread.raise_first()
 
     async def aflush(self) -> None:
-        """Wait until everything put so far is committed; see `RowSink.aflush`."""
+        """Wait until all rows so far are committed; see `RowSink.aflush`."""
         await self._wait_flushed()
         self._unread.raise_first()
 
@@ -120,10 +120,10 @@ class LogWriter(RowSink):
         await reply.future
 
     def close(self) -> None:
-        """Commit what was put, end the thread and close the file. Closing twice does nothing.
+        """Commit waiting rows, end the thread and close the file. Closing twice does nothing.
 
         Raises:
-            LogError: something was not written and nobody has read that off its future yet.
+            LogError: if a row was not written and its error has not been read yet.
         """
         self._finalizer()
         self._unread.raise_first()
@@ -146,11 +146,11 @@ class LogWriter(RowSink):
         except LogError as unread:
             if error is None:
                 raise
-            error.add_note(f"Besides, {unread}")
+            error.add_note(f"In addition, {unread}")
 
 
 class _Worker:
-    """The thread and what it needs. Knows nothing of the `LogWriter`, which may thus be forgotten."""
+    """The thread and its data. It does not refer to the `LogWriter`, which can thus be garbage-collected."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, group_seconds: float) -> None:
         self.unread = Unread()
@@ -159,7 +159,7 @@ class _Worker:
         self._connection = connection
         self._shortener = Shortener()
         self._group_seconds = group_seconds
-        # None is the last one.
+        # None ends the thread.
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._hurry = threading.Event()
         self._lost: LogError | None = None
@@ -192,7 +192,7 @@ class _Worker:
             self._connection.close()
 
     def _round(self) -> bool:
-        """Wait for a row, gather a group, commit it; False when it was the last."""
+        """Wait for a row, collect a group and commit it; return False if it was the last."""
         job = self._jobs.get()
         if self._group_seconds and job is not None:
             self._hurry.wait(self._group_seconds)
@@ -203,16 +203,16 @@ class _Worker:
             if len(jobs) > _GROUP_ROWS or self._jobs.empty():
                 break
             job = self._jobs.get()
-        self._tell(jobs, self._commit([entry for entry, _ in jobs if entry is not None]))
+        self._resolve(jobs, self._commit([entry for entry, _ in jobs if entry is not None]))
         return job is not None
 
     def _commit(self, entries: list[Entry]) -> list[Outcome]:
-        """Write rows in one transaction; what became of each. Never raises."""
+        """Write rows in one transaction and return their outcomes. Never raises."""
         if not entries:
             return []
         try:
             if _identity(self._path) != self._file:
-                raise LogError(f"the log {self._path} was moved or deleted while open. Start again.")
+                raise LogError(f"the log {self._path} was moved or deleted while open. Restart Askback.")
             self._connection.execute("BEGIN IMMEDIATE")
             outcomes = insert_group(self._connection, entries, self._shortener)
             self._connection.execute("COMMIT")
@@ -221,30 +221,30 @@ class _Worker:
             failure = error if isinstance(error, LogError) else log_error(self._path, error)
             self._lost = self._lost or failure
             return [failure] * len(entries)
-        # Once rows were lost, what points to nothing points to them: the cause is told and not its effect.
+        # After rows were lost, a missing reference is probably one of them: report the cause.
         return [
             self._lost if self._lost and isinstance(outcome, NotInLog) else outcome for outcome in outcomes
         ]
 
     def _roll_back(self) -> None:
         self._shortener.forget()
-        # After some errors SQLite has rolled back already, after others the file cannot even do that.
+        # After some errors SQLite has already rolled back; after others it cannot even do that.
         if self._connection.in_transaction:
             try:
                 self._connection.execute("ROLLBACK")
             except sqlite3.Error as error:
                 self.unread.add(log_error(self._path, error, "roll back"), lambda: False)
 
-    def _tell(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
+    def _resolve(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
         inboxes = Inboxes(self.unread)
-        left = iter(outcomes)
+        remaining = iter(outcomes)
         for entry, reply in jobs:
-            reply.tell(_FLUSHED if entry is None else next(left), inboxes)
+            reply.resolve(_FLUSHED if entry is None else next(remaining), inboxes)
         inboxes.deliver()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another at the same path; None if there is none."""
+    """Return an identifier of the file at `path` (device, inode); None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:

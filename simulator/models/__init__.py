@@ -1,7 +1,7 @@
 """One chat-model interface; openai, anthropic, transformers, offline and replay backends.
 
-`load_model` makes a model from its name; `base` has the types; `errors` says what can go wrong; `layers`
-says what is put around a backend.
+`load_model` builds a model from its name. Types are in `base`, errors in `errors`, and the layers around a
+backend in `layers`.
 """
 
 from simulator.models.base import (

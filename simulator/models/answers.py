@@ -1,8 +1,8 @@
-"""Answers: checked when they come, written down for the cache and the log, and read from there again.
+"""Checks of answers as they arrive, and their form in the cache and the log.
 
-Values are checked before anything is made of them: a bad one is a malformed answer. A log-probability that is
-no number, a text of megabytes or half a surrogate pair would otherwise show up where nobody can ask again: in
-a score, in the log, in the report of a whole run.
+Values are checked first, and a bad one makes the answer malformed. Otherwise a log-probability that is not a
+number, a text of megabytes or half a surrogate pair would only show up where a retry is impossible: in a
+score, in the log or in a run's report.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from simulator.models.errors import BadRequest, Malformed
 from simulator.models.layers import AnswerT
 
 MOST_CHARACTERS: Final = 1_000_000
-"""Of a text that a model writes; 128,000 tokens have about half as many."""
+"""Longest text of an answer; 128,000 tokens are about half of it."""
 
 MOST_TOKENS: Final = 200_000
-"""With log-probabilities, of one answer."""
+"""Most tokens with log-probabilities in one answer."""
 
 _MOST_COUNTED: Final = 10**9
-# Rounding can put the logarithm of a certain token a little above 0.
+# Rounding can lift the log-probability of a certain token slightly above 0.
 _ROUNDING: Final = 1e-3
 
 
 def checked(name: str, answer: AnswerT) -> AnswerT:
-    """Return `answer` if its values can be what they are said to be.
+    """Return `answer` if its values are valid.
 
     Raises:
-        Malformed: if one of them cannot; says which.
+        Malformed: if one is not; says which.
     """
     if isinstance(answer, Scored):
         _check_tokens(name, answer.positions)
@@ -42,7 +42,7 @@ def checked(name: str, answer: AnswerT) -> AnswerT:
             _check_text(name, text)
         try:
             if not isinstance(answer.finish_reason, str):
-                raise Malformed(f"{name}: the reason for the end is not a word")
+                raise Malformed(f"{name}: the finish reason is not a string")
             _check_tokens(name, answer.logprobs)
         except Malformed as error:
             raise Malformed(str(error), text=answer.text, usage=answer.usage) from error
@@ -50,14 +50,14 @@ def checked(name: str, answer: AnswerT) -> AnswerT:
 
 
 def count_of(value: object) -> int | None:
-    """Return a number of tokens as a server gave it, or None if it is not one."""
+    """Return `value` if it is a plausible number of tokens, else None."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNTED:
         return value
     return None
 
 
 def is_unicode(text: str) -> bool:
-    """Return True if `text` holds whole characters only."""
+    """Return True if `text` contains no half of a surrogate pair."""
     if text.isascii():
         return True
     try:
@@ -68,26 +68,26 @@ def is_unicode(text: str) -> bool:
 
 
 def plain_text(request: Request) -> str:
-    """Return the text that a plain request wants to be continued.
+    """Return the text that a plain request asks to continue.
 
     Raises:
-        BadRequest: if it is more than one message, or asks for a schema.
+        BadRequest: if it is not a single user message, or has a schema.
     """
     if len(request.messages) != 1 or request.messages[0].role != "user" or request.schema is not None:
-        raise BadRequest("a plain text is one message of the user's, without a schema")
+        raise BadRequest("a plain request is a single user message, without a schema")
     return request.messages[0].content
 
 
 def cut(text: str, stops: Sequence[str]) -> str:
-    """Return `text` up to the first of `stops`, for servers that do not take (all) stop sequences."""
+    """Return `text` up to the first of `stops`, for servers that do not support (all) stop sequences."""
     ends = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
     return text[: min(ends)] if ends else text
 
 
 def stored(answer: Answer, least: float = -math.inf) -> dict[str, Any]:
-    """Return what an answer says as plain values, without what belongs to the one call (cost, attempts).
+    """Return an answer's content as plain values, without facts of the single call (cost, attempts).
 
-    `least`: stands for the log-probability of tokens that cannot come.
+    `least`: the log-probability written for tokens with a lower one, such as impossible tokens.
     """
     if isinstance(answer, Scored):
         positions = [[position.offset, *_stored_token(position, least)] for position in answer.positions]
@@ -107,7 +107,7 @@ def stored(answer: Answer, least: float = -math.inf) -> dict[str, Any]:
 
 
 def completion_of(row: Mapping[str, Any]) -> Completion:
-    """Return the completion that `stored` wrote down; its object is parsed anew from the text."""
+    """Return the completion that `stored` wrote; its object is not stored and must be parsed again."""
     return Completion(
         text=row["text"],
         samples=tuple(row.get("samples", ())),
@@ -120,7 +120,7 @@ def completion_of(row: Mapping[str, Any]) -> Completion:
 
 
 def scored_of(row: Mapping[str, Any]) -> Scored:
-    """Return the scored text that `stored` wrote down."""
+    """Return the scored text that `stored` wrote."""
     return Scored(
         positions=tuple(
             Position(offset, token, logprob, _table(top)) for offset, token, logprob, top in row["positions"]
@@ -140,28 +140,28 @@ def _table(top: Iterable[Sequence[Any]]) -> tuple[tuple[str, float], ...]:
 
 def _check_text(name: str, text: object) -> None:
     if not isinstance(text, str):
-        raise Malformed(f"{name}: the answer's text is not a text but {type(text).__name__}", text=repr(text))
+        kind = type(text).__name__
+        raise Malformed(f"{name}: the answer's text is a {kind}, not a string", text=repr(text))
     if len(text) > MOST_CHARACTERS:
         raise Malformed(
-            f"{name}: the answer has {len(text):,} characters; at most {MOST_CHARACTERS:,} are taken",
-            text=text,
+            f"{name}: the answer has {len(text):,} characters; the limit is {MOST_CHARACTERS:,}", text=text
         )
     if not is_unicode(text):
-        raise Malformed(f"{name}: the answer holds half a surrogate pair", text=text)
+        raise Malformed(f"{name}: the answer contains half a surrogate pair", text=text)
 
 
 def _check_tokens(name: str, tokens: Sequence[TokenLogprob | Position]) -> None:
     if len(tokens) > MOST_TOKENS:
-        raise Malformed(f"{name}: log-probabilities of {len(tokens):,} tokens came back")
+        raise Malformed(f"{name}: the answer has log-probabilities of {len(tokens):,} tokens, too many")
     for token in tokens:
         for text, logprob in ((token.token, token.logprob), *token.top):
             if not isinstance(text, str):
-                raise Malformed(f"{name}: a token is not a text but {type(text).__name__}")
+                raise Malformed(f"{name}: a token is a {type(text).__name__}, not a string")
             _check_logprob(name, logprob)
 
 
 def _check_logprob(name: str, value: object) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    # Minus infinity says that a token cannot come.
+    # Minus infinity marks an impossible token.
     if not number or math.isnan(value) or value > _ROUNDING:  # type: ignore[arg-type,operator]
-        raise Malformed(f"{name}: a log-probability is {value!r}, which none can be"[:300])
+        raise Malformed(f"{name}: {value!r} is not a log-probability"[:300])

@@ -1,4 +1,4 @@
-"""Anthropic's messages API and servers that speak it."""
+"""Anthropic's messages API, and servers that implement it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported,
 from simulator.models.keys import cached_by_type
 from simulator.models.schema import check_top, has_free_maps
 
-# The last Claude models that take a temperature; Opus 4.7, the fifth generation and later reject it.
+# Claude models that take a temperature; Opus 4.7, the fifth generation and later models reject it.
 _TAKES_TEMPERATURE = re.compile(
     r"claude-(?:instant|[123]|(?:opus|sonnet|haiku)-4(?:-[0-6](?!\d))?(?:-\d{8}|-latest)?$)"
 )
@@ -26,8 +26,8 @@ _FINISH: Final = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "le
 class AnthropicModel(remote.ServerModel):
     """``anthropic/<model>`` over the messages API.
 
-    Schemas are sent as structured outputs (``output_config.format``). There are no log-probabilities and
-    no seed. Models of the newer generations take no temperature either: it is then not sent.
+    Schemas are sent as structured outputs (``output_config.format``). The API has no log-probabilities and
+    no seed. Newer models take no temperature, which is then not sent.
     """
 
     provider = "anthropic"
@@ -39,7 +39,7 @@ class AnthropicModel(remote.ServerModel):
     capabilities = Capabilities(logprobs=False, schema=True, seed=False)
 
     def __init__(self, model: str, *, sampling: bool | None = None, **settings: Any) -> None:
-        """As `ServerModel`; `sampling` says whether the model takes a temperature, None to go by its name."""
+        """Make a client; `sampling`: whether the model takes a temperature (None: inferred from its name)."""
         super().__init__(model, **settings)
         self._sampling = _takes_temperature(model) if sampling is None else sampling
         self.ignored = frozenset({"seed"} if self._sampling else {"seed", "temperature", "top_p"})
@@ -59,7 +59,7 @@ class AnthropicModel(remote.ServerModel):
         if request.plain:
             raise cannot_continue(self.name)
         if request.top_logprobs is not None:
-            raise Unsupported(f"{self.name} gives no log-probabilities; Anthropic's interface has none")
+            raise Unsupported(f"{self.name} returns no log-probabilities; Anthropic's API has none")
         system, dialogue = _split(request)
         body: dict[str, Any] = {"messages": dialogue, "max_tokens": request.max_tokens}
         extra = dict(self.identity.extra)
@@ -78,13 +78,13 @@ class AnthropicModel(remote.ServerModel):
 
     def _completion(self, answer: object, request: Request) -> Completion:
         if not isinstance(answer, Answer) or answer.content is None:
-            raise Malformed(f"{self.name}: the server's answer is no message", text=str(answer))
+            raise Malformed(f"{self.name}: the server's answer is not a message", text=str(answer))
         usage = _usage(answer)
         text = "".join(block.text for block in answer.content if block.type == "text")
         if answer.stop_reason == "refusal":
             reason = (answer.stop_details.explanation if answer.stop_details else None) or text
             raise Refused(f"{self.name} declined: {reason or 'no reason given'}", text=text, usage=usage)
-        # The API takes no blank stop sequences (a line feed, say), so these are cut here.
+        # The API rejects blank stop sequences (such as a line feed), so they are applied here.
         blank = tuple(stop for stop in request.stop if not stop.strip())
         end = answer.stop_reason or "end_turn"
         return Completion(text=cut(text, blank), usage=usage, finish_reason=_FINISH.get(end, end))
@@ -92,7 +92,7 @@ class AnthropicModel(remote.ServerModel):
 
 @cached_by_type
 def output_format(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the ``output_config.format`` of structured outputs, by a JSON schema or a pydantic type.
+    """Return the ``output_config.format`` of structured outputs for a JSON schema or a pydantic type.
 
     Raises:
         Unsupported: if the schema is not an object at the top or has free-form maps, which the API would
@@ -100,15 +100,15 @@ def output_format(schema: dict[str, Any]) -> dict[str, Any]:
     """
     check_top(schema)
     if has_free_maps(schema):
-        raise Unsupported("Anthropic's structured outputs have no objects with free names; use a list")
+        raise Unsupported("Anthropic's structured outputs allow no free-form maps; use a list")
     return {"type": "json_schema", "schema": anthropic.transform_schema(schema)}
 
 
 def _sampling_parameters(request: Request) -> dict[str, float]:
-    """Return how tokens are drawn. Several models refuse both numbers, so that a usual one is left out."""
+    """Return the sampling parameters without defaults, since several models refuse both at once."""
     if request.top_p == 1:
         return {"temperature": request.temperature}
-    # 1 is the interface's own temperature.
+    # 1 is the API's default temperature.
     temperature = {} if request.temperature == 1 else {"temperature": request.temperature}
     return temperature | {"top_p": request.top_p}
 
@@ -118,7 +118,7 @@ def _takes_temperature(model: str) -> bool:
 
 
 def _split(request: Request) -> tuple[str, list[dict[str, str]]]:
-    """Return the system prompt, and the rest of the messages."""
+    """Return the system prompt and the other messages."""
     system: list[str] = []
     dialogue: list[dict[str, str]] = []
     for message in request.messages:

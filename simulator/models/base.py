@@ -1,13 +1,13 @@
-"""The one interface to language models: messages in; text, parsed object, log-probabilities, usage out.
+"""The interface to language models: messages in; text, parsed object, log-probabilities and usage out.
 
-A text can be scored, too: one call in, the model's probabilities at some of its characters out, or of whole
-texts that may follow it. A model that reads ``… >X`` has at every place a probability for what comes next.
-Where several answers of one text are known beforehand (labels of examples, say), one pass over the whole text
-gives all of them at once, and each depends on nothing but the text before it.
+A model can also score a given text: one call returns its probabilities at chosen characters, or those of
+complete continuations. At every position a language model predicts the next token. If several answers in a
+text are known in advance (such as the labels of examples), one pass over the text scores all of them, each
+given only the text before it.
 
-Open reasoning models write their reasoning into their answers, between ``<think>`` and ``</think>``. It is
-not what a seat says: nobody in an episode hears it, no parser reads it, no score counts it. `Completion`
-parts the two for every backend; the reasoning stays in the log beside the answer.
+Open reasoning models write their reasoning into the answer, between ``<think>`` and ``</think>``. It is not
+part of what a seat says: no other seat sees it, no parser reads it and no score counts it. `Completion`
+separates the two for every backend; the log keeps the reasoning next to the answer.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyRequest:
-    """The part of any request that says where it comes from; it goes into the log.
+    """The origin of a request, for the log.
 
     Attributes:
-        purpose: who asks (``seeker``, ``provider.type``, …).
+        purpose: what the answer is for (``seeker``, ``provider.type``, …).
         prompt_version: content hash of the prompt template.
-        episode_id: the episode it is asked for.
-        turn_number: the turn it is asked for.
+        episode_id: the episode that the request belongs to.
+        turn_number: the turn that the request belongs to.
     """
 
     purpose: str = ""
@@ -54,19 +54,19 @@ class Request(AnyRequest):
     Attributes:
         messages: the conversation; a system message, if any, comes first.
         schema: pydantic type or JSON schema that the answer must match; None for free text.
-        top_p: at a temperature above 0, only the likeliest tokens whose probabilities add up to this are
-            drawn from; 1 for all of them.
-        top_logprobs: number of alternatives per token wanted; None for no log-probabilities.
-        plain: the one user message is continued as it is, without a chat template (text completion).
-        samples: answers drawn at once, all from the same seed; where more than one, a model must be able to
-            (`Capabilities.samples`, or else ask through `decoding.sample`).
-        shared: how many of the first messages this request has in common with many others (instructions and
-            worked examples, say). A model in this process reads them once, by themselves; 0 for none.
+        top_p: at a temperature above 0, sample only from the likeliest tokens whose probabilities add up to
+            this; 1 for all tokens.
+        top_logprobs: number of alternatives to return per token; None for no log-probabilities.
+        plain: continue the single user message without a chat template (text completion).
+        samples: number of answers drawn by one call from one seed. More than one needs
+            `Capabilities.samples`; `decoding.sample` works with any model.
+        shared: how many of the first messages are common to many requests (such as instructions and worked
+            examples). A model in this process reads them only once; 0 for none.
         repeat: index of an intended repetition; part of the cache key, so that repeats differ.
 
     Raises:
-        ValueError: if several samples are asked for at temperature 0, or of objects or probabilities; or if
-            more messages are shared than there are.
+        ValueError: if several samples are requested at temperature 0, or with a schema or log-probabilities;
+            or if `shared` exceeds the number of messages.
     """
 
     messages: tuple[Message, ...]
@@ -83,27 +83,27 @@ class Request(AnyRequest):
     repeat: int = 0
 
     def __post_init__(self) -> None:
-        alike = self.temperature <= 0 or self.schema is not None or self.top_logprobs is not None
-        if self.samples < 1 or (self.samples > 1 and alike):
-            raise ValueError("several samples are texts without probabilities, at a temperature above 0")
+        single_only = self.temperature <= 0 or self.schema is not None or self.top_logprobs is not None
+        if self.samples < 1 or (self.samples > 1 and single_only):
+            raise ValueError("several samples need a temperature above 0, no schema and no log-probabilities")
         if not 0 <= self.shared <= len(self.messages):
-            raise ValueError(f"{self.shared} messages cannot be shared of {len(self.messages)}")
+            raise ValueError(f"shared must be between 0 and {len(self.messages)}, not {self.shared}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRequest(AnyRequest):
-    """The texts that are to be scored.
+    """A request to score a given text.
 
     Attributes:
-        text: the whole text as it is, scored positions included; no chat template is put around it.
-        offsets: the characters of `text` (counted from 0, ascending) at which the model is looked at; none
-            if continuations are scored.
-        continuations: texts that may follow `text`, each scored as a whole and for itself.
-        top: how many of the likeliest tokens are wanted per position.
+        text: the complete text, scored positions included; no chat template is applied.
+        offsets: the characters of `text` to score (counted from 0, ascending); empty if continuations are
+            scored.
+        continuations: texts that may follow `text`, each scored independently.
+        top: how many of the likeliest tokens to return per position.
 
     Raises:
-        ValueError: if the offsets are none, not ascending or not within the text, or `top` is negative; if
-            there are continuations besides, or an empty one.
+        ValueError: if there are neither offsets nor continuations, or both; if the offsets do not ascend
+            within the text; if a continuation is empty; or if `top` is negative.
     """
 
     text: str
@@ -113,22 +113,22 @@ class ScoreRequest(AnyRequest):
 
     def __post_init__(self) -> None:
         if self.continuations and (self.offsets or not all(self.continuations)):
-            raise ValueError("continuations must not be empty, and go without offsets")
+            raise ValueError("continuations must not be empty, and exclude offsets")
         places = (-1, *self.offsets, len(self.text))
-        unasked = not self.offsets and not self.continuations
-        if unasked or any(here >= after for here, after in itertools.pairwise(places)):
+        nothing_to_score = not self.offsets and not self.continuations
+        if nothing_to_score or any(here >= after for here, after in itertools.pairwise(places)):
             raise ValueError(
                 f"offsets must ascend within the {len(self.text)} characters of the text: {self.offsets}"
             )
         if self.continuations and not self.text:
-            raise ValueError("there must be a text before its continuations")
+            raise ValueError("text must not be empty where continuations are scored")
         if self.top < 0:
             raise ValueError(f"top must not be negative: {self.top}")
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens read and written; None where the server did not say.
+    """Tokens read and written; None where the server did not report them.
 
     Attributes:
         input_tokens: all tokens of the prompt.
@@ -141,7 +141,7 @@ class Usage:
     cached_input_tokens: int | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        """Return the sum; an unknown count adds nothing to a known one."""
+        """Return the sum; unknown counts are ignored."""
         return Usage(
             _sum(self.input_tokens, other.input_tokens),
             _sum(self.output_tokens, other.output_tokens),
@@ -154,7 +154,7 @@ def _sum(a: int | None, b: int | None) -> int | None:
 
 
 class TokenLogprob(NamedTuple):
-    """One generated token, its log-probability (natural log) and the alternatives at its place."""
+    """A generated token, its log-probability (natural log) and the alternatives at its position."""
 
     token: str
     logprob: float
@@ -162,13 +162,13 @@ class TokenLogprob(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The model's expectation at one character of the text, given all before it and nothing after.
+    """The model's prediction at one character of a text, given only the text before it.
 
     Attributes:
-        offset: the character asked about, counted from 0.
-        token: the token of the text that holds this character; a blank before it may be part of it.
+        offset: the character, counted from 0.
+        token: the text's token that contains the character, possibly with a blank in front.
         logprob: natural logarithm of that token's probability.
-        top: the likeliest tokens in this place with their log-probabilities, likeliest first.
+        top: the likeliest tokens at this position with their log-probabilities, likeliest first.
     """
 
     offset: int
@@ -178,12 +178,12 @@ class Position(NamedTuple):
 
 
 class Likelihood(NamedTuple):
-    """The probability of a whole continuation.
+    """The probability of a complete continuation.
 
     Attributes:
-        logprob: natural logarithm of its probability, the sum over its tokens; None if the model's tokens do
-            not begin where it begins, which only servers of others' cannot help.
-        tokens: that it has.
+        logprob: natural logarithm of its probability, summed over its tokens; None if a server's tokenizer
+            has no token boundary at its start.
+        tokens: number of its tokens.
     """
 
     logprob: float | None
@@ -192,15 +192,15 @@ class Likelihood(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The cost of an answer of any kind.
+    """The cost and origin of an answer of any kind.
 
     Attributes:
-        usage: tokens read, and written.
+        usage: tokens read and written.
         cost: US dollars; None if the model has no price, 0 if cached.
         seconds: from the call to the answer, waiting and retries included.
-        cached: answered from the response cache; usage is then what the first call took.
+        cached: answered from the response cache; usage is then that of the original call.
         attempts: requests sent, retries included; 0 if cached.
-        server: address of the server of a fleet that answered, else empty.
+        server: address of the fleet server that answered, else empty.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -213,14 +213,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion(Answer):
-    """A model's answer. Reasoning that stands in the text is taken out of it (`parted`).
+    """A model's answer, with any reasoning removed from its text (`parted`).
 
     Attributes:
-        text: the whole answer without reasoning; of several samples the first.
-        samples: all of them, if several were asked for.
-        thought: the reasoning, for the log; of several samples the first one's.
-        parsed: the object the schema asked for (a pydantic instance or plain JSON), else None.
-        logprobs: the answer's tokens, if asked for; those of the reasoning are left out.
+        text: the answer without reasoning; the first of several samples.
+        samples: all samples, if several were requested.
+        thought: the reasoning, for the log; that of the first of several samples.
+        parsed: the object that the schema describes (a pydantic instance or plain JSON), else None.
+        logprobs: the answer's tokens, if requested, without those of the reasoning.
         finish_reason: ``stop``, ``length``, …
     """
 
@@ -232,12 +232,12 @@ class Completion(Answer):
     finish_reason: str = "stop"
 
     def __post_init__(self) -> None:
-        """Part the answer from the reasoning."""
-        whole = parted(self.text)
-        if whole.cut:
-            object.__setattr__(self, "text", whole.said)
-            object.__setattr__(self, "thought", whole.thought)
-            object.__setattr__(self, "logprobs", _tokens_outside(self.logprobs, whole.cut))
+        """Separate the answer from the reasoning."""
+        parts = parted(self.text)
+        if parts.cut:
+            object.__setattr__(self, "text", parts.said)
+            object.__setattr__(self, "thought", parts.thought)
+            object.__setattr__(self, "logprobs", _tokens_outside(self.logprobs, parts.cut))
         if self.samples:
             object.__setattr__(self, "samples", tuple(parted(sample).said for sample in self.samples))
 
@@ -247,8 +247,8 @@ class Scored(Answer):
     """A scored text.
 
     Attributes:
-        positions: one per offset asked for, in their order.
-        likelihoods: one per continuation asked for, in their order.
+        positions: one per requested offset, in order.
+        likelihoods: one per requested continuation, in order.
     """
 
     positions: tuple[Position, ...] = ()
@@ -258,24 +258,24 @@ class Scored(Answer):
 def _tokens_outside(
     tokens: tuple[TokenLogprob, ...], cut: tuple[tuple[int, int], ...]
 ) -> tuple[TokenLogprob, ...]:
-    """Return the tokens that begin outside of what is cut out of their text."""
-    kept, at = [], 0
+    """Return the tokens that begin outside the removed spans of their text."""
+    outside, at = [], 0
     for token in tokens:
         if not any(start <= at < end for start, end in cut):
-            kept.append(token)
+            outside.append(token)
         at += len(token.token)
-    return tuple(kept)
+    return tuple(outside)
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The abilities of a backend; asking for more is an error before the run starts.
+    """The abilities of a backend; a run that needs more fails before it starts.
 
     Attributes:
-        logprobs: log-probabilities of what it writes.
+        logprobs: log-probabilities of generated tokens.
         schema: answers that follow a schema.
-        seed: the same answer to the same seed.
-        scoring: probabilities of a text it is given (`ChatModel.score`).
+        seed: the same answer for the same seed.
+        scoring: probabilities of a given text (`ChatModel.score`).
         plain: continuing a text without a chat template (`Request.plain`).
         samples: several answers to one request (`Request.samples`).
     """
@@ -297,7 +297,7 @@ class ChatModel(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Return what it can do."""
+        """Return the backend's abilities."""
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request`.
@@ -307,33 +307,33 @@ class ChatModel(Protocol):
         """
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Return the probabilities of a given text at some of its characters.
+        """Return the probabilities of a given text at chosen characters, or of its continuations.
 
         Raises:
-            Unsupported: if the backend has no such thing (`Capabilities.scoring`).
+            Unsupported: if the backend cannot score (`Capabilities.scoring`).
             ModelError: see `simulator.models.errors`.
         """
 
     async def close(self) -> None:
-        """Give connections back."""
+        """Release connections."""
 
 
 _OPEN, _CLOSE = r"<think(?:ing)?>", r"</think(?:ing)?>"
 _BLOCK: Final = re.compile(rf"{_OPEN}(.*?){_CLOSE}\s*", re.DOTALL | re.IGNORECASE)
-# Where the chat template writes the opening mark, an answer begins in the middle of the reasoning.
+# If the chat template writes the opening tag, the answer begins in the middle of the reasoning.
 _HEADLESS: Final = re.compile(rf"\A((?:(?!{_OPEN}).)*?){_CLOSE}\s*", re.DOTALL | re.IGNORECASE)
-# An answer that the token limit cut off while the model was still thinking.
+# The token limit cut the answer off while the model was still reasoning.
 _ENDLESS: Final = re.compile(rf"(?:\A|(?<=\n))\s*{_OPEN}(.*)\Z", re.DOTALL | re.IGNORECASE)
 _OBJECT: Final = ("{", "[", "```")
 
 
 class Parted(NamedTuple):
-    """An answer without its reasoning.
+    """An answer separated from its reasoning.
 
     Attributes:
-        said: what the model says; the text as it is where it has no reasoning in it.
-        thought: the reasoning, several pieces joined by an empty line.
-        cut: where these stood in the text: pairs of first and one past the last character.
+        said: the answer; the unchanged text if it contains no reasoning.
+        thought: the reasoning, its pieces joined by an empty line.
+        cut: the spans of these pieces in the text, as (start, end) character offsets.
     """
 
     said: str
@@ -342,8 +342,8 @@ class Parted(NamedTuple):
 
 
 def parted(text: str) -> Parted:
-    """Part what a model says from what it thought first."""
-    # What stands in the values of an object may quote such marks, and is no reasoning.
+    """Separate a model's answer from its reasoning."""
+    # Tags inside the values of a JSON object are quotations, not reasoning.
     if "think" not in text.lower() or text.lstrip().startswith(_OBJECT):
         return Parted(text)
     pieces = [match for match in (_HEADLESS.match(text),) if match]
@@ -353,11 +353,11 @@ def parted(text: str) -> Parted:
         pieces.append(endless)
     if not pieces:
         return Parted(text)
-    kept, at = [], 0
+    outside, at = [], 0
     for match in pieces:
-        kept.append(text[at : match.start()])
+        outside.append(text[at : match.start()])
         at = match.end()
     thought = "\n\n".join(piece for match in pieces if (piece := match.group(1).strip()))
-    answer = "".join([*kept, text[at:]])
+    answer = "".join([*outside, text[at:]])
     spans = tuple(piece.span() for piece in pieces)
-    return Parted(answer.lstrip() if not kept[0].strip() else answer, thought, spans)
+    return Parted(answer.lstrip() if not outside[0].strip() else answer, thought, spans)

@@ -1,7 +1,7 @@
-"""The cost of calls: a table of prices that the user can edit, a hard budget, and the layer that guards it.
+"""The cost of calls: an editable price table, a hard budget, and the layer that guards it.
 
-The built-in table is ``prices.yaml`` beside this file; a file of the user's own (``$ASKBACK_PRICES`` or
-`prices_path`) adds to it and overrides it. A model without a price costs None: unknown, not nothing.
+The built-in table is ``prices.yaml`` next to this file; the user's own file (``$ASKBACK_PRICES`` or
+`prices_path`) extends and overrides it. The cost of a model without a price is None: unknown, not zero.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class Price(Fields, extra="forbid"):
     """US dollars per million tokens.
 
     Attributes:
-        output: of the answer, hidden reasoning included.
-        cached_input: of prompt tokens that the server had cached; None if they cost the same.
-        up_to: the price holds for prompts of at most this many tokens; beyond it is unknown.
-        as_of: the day it was looked up, ISO 8601.
+        input: price of prompt tokens.
+        output: price of answer tokens, hidden reasoning included.
+        cached_input: price of prompt tokens that the server had cached; None if they cost the same.
+        up_to: longest prompt, in tokens, that the price applies to; the price is unknown beyond it.
+        as_of: the day the price was looked up, ISO 8601.
     """
 
     input: Dollars
@@ -51,11 +52,11 @@ class Price(Fields, extra="forbid"):
 
     @property
     def free(self) -> bool:
-        """Return True if nothing is paid for, whatever is used."""
+        """Return True if nothing is ever charged."""
         return self.input == self.output == 0
 
     def cost(self, usage: Usage) -> float | None:
-        """Return US dollars for `usage`; None if it cannot be known."""
+        """Return the cost of `usage` in US dollars; None if it is unknown."""
         if self.free:
             return 0.0
         if usage.input_tokens is None or usage.output_tokens is None:
@@ -69,13 +70,13 @@ class Price(Fields, extra="forbid"):
 
 
 def find_price(model: str, path: Path | None = None, *, built_in: bool = True) -> Price | None:
-    """Return the price of ``provider/model``, or of the undated name if only that is listed.
+    """Return the price of ``provider/model``, or of its undated name if only that is listed.
 
     Args:
-        model: its name; prices are listed by such names or by patterns (``local/*``).
-        path: the user's file; by default ``$ASKBACK_PRICES``, or none.
-        built_in: False to leave the built-in ones for paid APIs out (for servers of other people, where
-            a model of the same name need not cost the same); free local backends stay.
+        model: its name; prices are listed under names or patterns (``local/*``).
+        path: the user's file; by default ``$ASKBACK_PRICES``, if set.
+        built_in: False to omit the built-in prices of paid APIs (for other servers, where a model of the
+            same name may cost something else); free local backends stay.
 
     Raises:
         InputError: if the user's file is missing or wrong; names file and field.
@@ -118,33 +119,33 @@ def _built_in() -> dict[str, Price]:
     return read_prices(_BUILT_IN)
 
 
-# Tokens a provider may add per message and per request for its chat format; generous.
+# Generous bounds of the tokens that a provider's chat format adds per message and per request.
 _PER_MESSAGE = 16
 _PER_REQUEST = 512
-# Seconds after which a process looks again whether another has booked a call.
+# Seconds after which a process checks again whether another has settled a call.
 _LOOK_AGAIN = 0.05
 
 
 class Budget:
-    """Money that all models it is given to share; what it guards is never overspent.
+    """A spending limit shared by several models, which is never exceeded.
 
-    Before a call, the most it could cost is set aside; afterwards what it did cost is booked. A call that
-    does not fit beside what others have set aside waits for them; one that does not fit even beside what
-    is already spent raises `BudgetExceeded`. One event loop at a time.
+    A call reserves the most it could cost, and afterwards settles what it did cost. A call that does not
+    fit next to other reservations waits for them; one that does not fit into what is left unspent raises
+    `BudgetExceeded`. For one event loop at a time.
     """
 
     def __init__(self, limit: float, *, spent: float = 0.0) -> None:
-        """Make a budget of `limit` US dollars, of which `spent` are gone already (a resumed run)."""
+        """Make a budget of `limit` US dollars, of which `spent` are already spent (in a resumed run)."""
         self.limit = limit
         self.spent = spent
         self.reserved = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def reserve(self, amount: float) -> None:
-        """Set `amount` aside, waiting for other calls to be booked if need be.
+        """Reserve `amount`, waiting for other calls to settle if necessary.
 
         Raises:
-            BudgetExceeded: if `amount` is more than what is not spent yet.
+            BudgetExceeded: if `amount` is more than what is left unspent.
         """
         while True:
             self._require(amount)
@@ -156,12 +157,12 @@ class Budget:
     def _require(self, amount: float) -> None:
         if self.spent + amount > self.limit:
             raise BudgetExceeded(
-                f"the next call may cost up to {amount:.4f} USD, and of the budget of {self.limit:.2f} "
-                f"USD only {max(0.0, self.limit - self.spent):.4f} are left; raise the budget to go on"
+                f"the next call may cost up to {amount:.4f} USD, but of the budget of {self.limit:.2f} USD "
+                f"only {max(0.0, self.limit - self.spent):.4f} USD are left; raise the budget to continue"
             )
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Book `cost` for a call for which `reserved` was set aside."""
+        """Replace the reservation of a call with its actual cost."""
         self.reserved -= reserved
         self.spent += cost
         while self._waiting:
@@ -176,18 +177,18 @@ class Budget:
 
 
 class SharedBudget(Budget):
-    """A budget that several processes keep in memory that they share."""
+    """A budget that several processes keep in shared memory."""
 
     def __init__(self, limit: float, purse: Any) -> None:
-        """Keep `limit` by `purse`, a `multiprocessing.Array` of what is spent and what is reserved."""
+        """Guard `limit` with `purse`, a `multiprocessing.Array` of (spent, reserved) US dollars."""
         super().__init__(limit)
         self._purse = purse
 
     async def reserve(self, amount: float) -> None:
-        """Set `amount` aside, waiting for calls of any process to be booked if need be.
+        """Reserve `amount`, waiting for calls of any process to settle if necessary.
 
         Raises:
-            BudgetExceeded: if `amount` is more than what is not spent yet.
+            BudgetExceeded: if `amount` is more than what is left unspent.
         """
         while True:
             with self._purse.get_lock():
@@ -199,17 +200,17 @@ class SharedBudget(Budget):
             await asyncio.sleep(_LOOK_AGAIN)
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Book `cost` for a call for which `reserved` was set aside."""
+        """Replace the reservation of a call with its actual cost."""
         with self._purse.get_lock():
             self._purse[0] += cost
             self._purse[1] -= reserved
 
 
 def most_tokens(request: Request | ScoreRequest) -> Usage:
-    """Return what no call can exceed: a token is at least one byte of the text that is sent."""
+    """Return an upper bound of a call's usage: a token is at least one byte of the text sent."""
     if isinstance(request, ScoreRequest):
         texts = [request.text + after for after in request.continuations] or [request.text]
-        # Some servers insist on writing a token.
+        # Some servers always generate a token.
         return Usage(sum(len(text.encode()) + _PER_REQUEST for text in texts), len(texts))
     text = sum(len(message.content.encode()) + _PER_MESSAGE for message in request.messages)
     schema = json_schema(request.schema)
@@ -218,30 +219,30 @@ def most_tokens(request: Request | ScoreRequest) -> Usage:
 
 
 class Metered(Layer):
-    """Prices answers and failures; with a budget, lets no call through that could exceed it."""
+    """Prices answers and failures; with a budget, blocks calls that could exceed it."""
 
     def __init__(self, inner: Backend, price: Price | None, budget: Budget | None = None) -> None:
         """Wrap `inner`.
 
         Raises:
-            BudgetExceeded: if there is a budget and no price to hold it against.
+            BudgetExceeded: if there is a budget but no price.
         """
         super().__init__(inner)
         if budget is not None and price is None:
             raise BudgetExceeded(
-                f"{inner.name} has no price, so a budget cannot be kept; "
+                f"{inner.name} has no price, so a budget cannot be enforced; "
                 "add it to a price file (see $ASKBACK_PRICES) or run without a budget"
             )
         self.price = price
         self.budget = None if price is not None and price.free else budget
 
     async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
-        """Return the answer with what it cost."""
+        """Return the answer with its cost."""
         if self.budget is None or self.price is None:
             return await self._price_answer(send)
         most = self._highest_cost(request)
         await self.budget.reserve(most)
-        cost = most  # a call that breaks off in an unforeseen way may have been billed
+        cost = most  # a call that fails unexpectedly may have been billed
         try:
             answer = await self._price_answer(send)
             cost = most if answer.cost is None else answer.cost
@@ -269,14 +270,14 @@ class Metered(Layer):
         cost = self.price.cost(usage) if self.price else None
         if cost is None:
             raise BudgetExceeded(
-                f"the prompt may have {usage.input_tokens} tokens, more than the price of {self.name} holds "
-                "for, so a budget cannot be kept; run without one or add the price to a price file"
+                f"the prompt may have {usage.input_tokens} tokens, beyond the known price of {self.name}, "
+                "so a budget cannot be enforced; run without one, or add the price to a price file"
             )
         return cost
 
 
 def _cost_of_failure(error: ModelError, most: float) -> float:
-    """Return what a failed call is held to have cost: nothing if it surely was not billed."""
+    """Return the assumed cost of a failed call: 0 only if it was certainly not billed."""
     if error.cost is not None:
         return error.cost
     return most if error.maybe_billed else 0.0

@@ -1,6 +1,6 @@
-"""What is kept of calls: answers in the response cache, and every call, failed ones too, as a row of the log.
+"""The response cache, and the layer that records every call, failed ones included, in the log.
 
-Answers are on disk by request key; identical requests in flight make one call.
+Answers are stored on disk by request key; identical requests in flight become one call.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ _LOCK_SECONDS = 60.0
 
 
 class ResponseCache:
-    """Answers by request key in an SQLite file that several processes may use at once.
+    """Answers by request key in an SQLite file that several processes may share.
 
-    SQLite runs in a thread of the cache's own, so the event loop waits for no lock and no disk.
+    SQLite runs in a separate thread, so the event loop never waits for a lock or the disk.
     """
 
     def __init__(self, path: Path) -> None:
-        """Use the file at `path`, which is made at the first use."""
+        """Use the file at `path`, which is created on first use."""
         self.path = path
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="response-cache")
         self._connection: sqlite3.Connection | None = None
 
     async def get(self, key: str) -> Completion | Scored | None:
-        """Return the answer stored under `key`, as it first came (not parsed), or None."""
+        """Return the answer stored under `key`, unparsed, or None."""
         text = await self._in_thread(lambda: self._get(key))
         return None if text is None else decode(text)
 
     async def put(self, key: str, model: str, answer: Answer) -> None:
-        """Store an answer, whole or not at all."""
+        """Store an answer atomically."""
         content = encode(answer)
         await self._in_thread(lambda: self._put(key, model, content))
 
     async def close(self) -> None:
-        """Close the file; the cache cannot be used afterwards."""
+        """Close the file; the cache cannot be used any more."""
         await self._in_thread(self._close)
         self._thread.shutdown()
 
@@ -117,7 +117,7 @@ def encode(answer: Answer) -> str:
 
 
 def decode(text: str) -> Completion | Scored:
-    """Return the answer that `encode` wrote, marked as cached: no request was sent, nothing was paid."""
+    """Return the answer that `encode` wrote, marked as cached: with no attempts and no cost."""
     row: dict[str, Any] = json.loads(text)
     answer = scored_of(row) if "positions" in row else completion_of(row)
     return amended(
@@ -127,16 +127,16 @@ def decode(text: str) -> Completion | Scored:
 
 @dataclass(slots=True)
 class _Flight:
-    """A call under way and how many wait for it."""
+    """A call in flight and the number of its waiters."""
 
     task: asyncio.Task[Any]
     waiting: int = 0
 
 
 class Cached(Layer):
-    """Answers from the cache; identical requests at the same time make one call.
+    """Answers from the cache; identical concurrent requests become one call.
 
-    Coalescing needs the cache to be sound: with it, a second identical request gets the first one's
+    Coalescing makes the result independent of timing: a second identical request gets the first one's
     answer whether it comes during or after the first. Only parsed answers are stored, never failures.
     """
 
@@ -147,10 +147,9 @@ class Cached(Layer):
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
-        """Return the stored answer, that of the same call under way, or that of a call begun now."""
+        """Return the stored answer, that of an identical call in flight, or that of a new call."""
         key = request_key(self.identity, request)
         if (flight := self._flights.get(key)) is not None:
-            # Another caller's request brings it.
             answer: AnswerT = await self._wait(key, flight)
             return amended(answer, cached=True, attempts=0, cost=0.0)
         task = asyncio.create_task(self._answer(key, request, send))
@@ -161,7 +160,7 @@ class Cached(Layer):
         return answer
 
     async def close(self) -> None:
-        """Give up what is under way, close the cache and what it wraps."""
+        """Cancel calls in flight, and close the cache and the wrapped backend."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -169,7 +168,7 @@ class Cached(Layer):
         await super().close()
 
     async def _wait(self, key: str, flight: _Flight) -> Any:
-        """Wait for a flight; it is given up when nobody waits for it any more."""
+        """Wait for a call in flight; it is cancelled when its last waiter is."""
         flight.waiting += 1
         try:
             return await asyncio.shield(flight.task)
@@ -183,21 +182,21 @@ class Cached(Layer):
     async def _answer(self, key: str, request: Request | ScoreRequest, send: Send[AnswerT]) -> Any:
         cached = await self.cache.get(key)
         if cached is not None:
-            with suppress(Malformed):  # the checks have changed since: ask anew
+            with suppress(Malformed):  # the checks have changed since: ask again
                 return parsed(checked(self.name, cached), request)
         answer = await send()
         await self.cache.put(key, self.name, answer)
         return answer
 
 
-# The log holds no infinite numbers; providers write this for tokens that cannot come, too.
+# The log cannot store infinities; providers use this number for impossible tokens, too.
 _IMPOSSIBLE = -9999.0
 
 Recorder = Callable[[ModelCall], object]
 
 
 class Recorded(Layer):
-    """Hands a `ModelCall` to `recorder` after every call; the outermost layer."""
+    """Passes a `ModelCall` to `recorder` after every call."""
 
     def __init__(
         self, inner: Backend, recorder: Recorder, *, clock: Callable[[], float] = time.monotonic
@@ -207,12 +206,12 @@ class Recorded(Layer):
         self._clock = clock
         self._extra = dict(self.identity.extra)
         self._ignored = sorted(self.ignored)
-        # Random once, then counted: asking the system for each call's id would cost more than the rest.
+        # A random start, then a counter: a random id per call would cost more than the rest.
         start = secrets.token_hex(12)
         self._ids = (f"{start}{number:08x}" for number in itertools.count())
 
     async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
-        """Return the answer, and record the call whatever comes of it."""
+        """Return the answer, and record the call even if it fails."""
         start = self._clock()
         try:
             answer = await send()
@@ -231,11 +230,11 @@ class Recorded(Layer):
         response: dict[str, Any],
         **more: Any,
     ) -> None:
-        asked = content(request)
-        asked["key"] = request_key(self.identity, request)
-        asked["base_url"] = self.identity.base_url
-        asked["extra"] = self._extra
-        asked["ignored"] = self._ignored
+        entry = content(request)
+        entry["key"] = request_key(self.identity, request)
+        entry["base_url"] = self.identity.base_url
+        entry["extra"] = self._extra
+        entry["ignored"] = self._ignored
         self._recorder(
             ModelCall(
                 id=next(self._ids),
@@ -244,7 +243,7 @@ class Recorded(Layer):
                 purpose=request.purpose,
                 model=self.name,
                 prompt_version=request.prompt_version,
-                request=asked,
+                request=entry,
                 response=response,
                 input_tokens=outcome.usage.input_tokens,
                 output_tokens=outcome.usage.output_tokens,
@@ -257,7 +256,7 @@ class Recorded(Layer):
 
 
 def response_row(answer: Answer) -> dict[str, Any]:
-    """Return an answer as the log keeps it (`ModelCall.response`)."""
+    """Return an answer as the log stores it (`ModelCall.response`)."""
     row = stored(answer, least=_IMPOSSIBLE)
     if isinstance(answer, Completion):
         is_typed = isinstance(answer.parsed, BaseModel)

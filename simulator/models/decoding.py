@@ -1,10 +1,10 @@
-"""How texts are drawn: decoding options of a whole run, and several answers to one request.
+"""Decoding options of a run, and several samples for one request.
 
-The options replace what each request says of how its text is drawn. Several answers are drawn in one call
-where a backend can do that, else call by call.
+The options of a run override those of each request. Several samples are drawn in one call if the backend
+supports it, else call by call.
 
-A request that reads probabilities (``top_logprobs``) keeps its own options: a benchmark defines those numbers
-at one temperature. One that writes a single token keeps its length.
+A request for log-probabilities (``top_logprobs``) keeps its own options, because a benchmark defines those
+numbers at one temperature. A request for a single token keeps its length.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.models.errors import TooFewSamples, Unsupported
 from simulator.models.layers import Backend, Layer
 from simulator.seeds import derive_seed
 
-# Parameters that have an option of their own, or that Askback decides request by request.
+# Parameters with a dedicated option; `_OWN` are those that Askback sets for each request.
 _OPTIONS: Final = {
     "temperature": "--temperature",
     "top_p": "--top-p",
@@ -44,15 +44,15 @@ _SECRET: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """Decoding options that hold for all texts of a run; None leaves a request's own.
+    """Decoding options for all texts of a run; None keeps each request's own.
 
     Attributes:
-        temperature: 0 for the likeliest text.
-        top_p: probability mass that is drawn from.
-        seed: the run's; sampled requests that would be greedy get seeds descended from it.
+        temperature: 0 for greedy decoding.
+        top_p: probability mass to sample from.
+        seed: the run's seed; requests that are greedy by themselves derive theirs from it.
 
     Raises:
-        InputError: if a value is out of its range; names the option.
+        InputError: if a value is out of range; names the option.
     """
 
     temperature: float | None = None
@@ -64,21 +64,21 @@ class Decoding:
         if self.temperature is not None and not (math.isfinite(self.temperature) and self.temperature >= 0):
             raise InputError(f"--temperature {self.temperature}: must be 0 or more")
         if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise InputError(f"--top-p {self.top_p}: must be above 0; the maximum is 1")
+            raise InputError(f"--top-p {self.top_p}: must be above 0 and at most 1")
         if self.max_tokens is not None and self.max_tokens < 1:
             raise InputError(f"--max-tokens {self.max_tokens}: must be 1 or more")
 
     @property
     def chosen(self) -> dict[str, float]:
-        """The options that were chosen, by name."""
+        """Return the options that are set, by name."""
         values = {"temperature": self.temperature, "top_p": self.top_p, "max_tokens": self.max_tokens}
         return {name: value for name, value in values.items() if value is not None}
 
     def apply(self, request: Request) -> Request:
-        """Return `request` with these options; a request that has them already comes back the same.
+        """Return `request` with these options; applying them twice changes nothing more.
 
         Raises:
-            Unsupported: if several samples are asked for and the temperature is 0.
+            Unsupported: if several samples are requested and the temperature is 0.
         """
         if request.top_logprobs is not None:
             return request
@@ -88,43 +88,43 @@ class Decoding:
         temperature = chosen.get("temperature", request.temperature)
         if request.samples > 1 and temperature <= 0:
             raise Unsupported(
-                f"{request.samples} different answers to one prompt are drawn here, which a temperature of 0 "
-                "cannot give; leave --temperature out, or choose one above 0"
+                f"this run draws {request.samples} different answers to one prompt, which is impossible at "
+                "temperature 0; omit --temperature, or choose one above 0"
             )
         if temperature > 0 >= request.temperature:
-            # Greedy requests share one seed; once they are sampled, runs and repeats must differ.
+            # Greedy requests share one seed; when sampled, runs and repeats must differ.
             chosen["seed"] = derive_seed(self.seed, "decoding", request.seed or 0, request.repeat)
         return replace(request, **chosen)
 
 
 class Decoded(Layer):
-    """Asks with a run's decoding options; the layer that logs is within, so the log has what was sent."""
+    """Applies a run's decoding options; it wraps the layer that logs, so the log has what was sent."""
 
     def __init__(self, inner: Backend, decoding: Decoding) -> None:
         """Wrap `inner`.
 
         Raises:
-            Unsupported: if the model takes no such option.
+            Unsupported: if the model does not take one of the options.
         """
         super().__init__(inner)
         self.decoding = decoding
         if refused := sorted(decoding.chosen.keys() & inner.ignored):
             option = refused[0].replace("_", "-")
-            raise Unsupported(f"{inner.name} takes no {refused[0]}; leave --{option} out")
+            raise Unsupported(f"{inner.name} takes no {refused[0]}; omit --{option}")
 
     async def complete(self, request: Request) -> Completion:
-        """Answer `request`, decoded as the run wants it."""
+        """Answer `request` with the run's decoding options."""
         return await self.inner.complete(self.decoding.apply(request))
 
 
 def as_sent(model: ChatModel, request: Request) -> Request:
-    """Return `request` as `model` will send it, for whoever logs how an answer was decoded."""
+    """Return `request` as `model` will send it, to log how an answer was decoded."""
     decoding: Decoding | None = getattr(model, "decoding", None)
     return request if decoding is None else decoding.apply(request)
 
 
 def drawn(request: Request) -> dict[str, Any]:
-    """Return how a request's text is drawn, as turns log it; `top_p` where it is not the usual 1."""
+    """Return a request's decoding parameters as turns log them; `top_p` only if it is not 1."""
     rare = {"top_p": request.top_p} if request.top_p != 1 else {}
     return {
         "temperature": request.temperature,
@@ -135,10 +135,10 @@ def drawn(request: Request) -> dict[str, Any]:
 
 
 def read_settings(pairs: Sequence[str], reasoning_effort: str | None = None) -> dict[str, Any]:
-    """Return the server's own parameters out of ``key=value`` pairs; values are JSON, else text.
+    """Return the server's own parameters from ``key=value`` pairs; values are read as JSON, else as text.
 
     Raises:
-        InputError: if a pair is none, a key is given twice, has an option of its own or holds a secret.
+        InputError: if a pair has no key, or a key is given twice, is set elsewhere or looks like a secret.
     """
     settings: dict[str, Any] = {}
     for pair in pairs:
@@ -147,11 +147,11 @@ def read_settings(pairs: Sequence[str], reasoning_effort: str | None = None) -> 
         if not equals or not key:
             raise InputError(f"--set {pair!r}: write key=value, such as top_k=20 or min_p=0.05")
         if key in _OPTIONS:
-            raise InputError(f"--set {key}: is said with {_OPTIONS[key]}")
+            raise InputError(f"--set {key}: use {_OPTIONS[key]} instead")
         if key in _OWN:
-            raise InputError(f"--set {key}: each request has its own; it cannot be set for a run")
+            raise InputError(f"--set {key}: is set for each request and cannot be set for a run")
         if _SECRET.search(key):
-            raise InputError(f"--set {key}: looks like a secret, and the log keeps it; see OPENAI_API_KEY")
+            raise InputError(f"--set {key}: looks like a secret, and the log keeps it; use OPENAI_API_KEY")
         if key in settings:
             raise InputError(f"--set {key}: is given twice")
         settings[key] = _value(value)
@@ -173,11 +173,11 @@ def _not_json(constant: str) -> Any:
     raise ValueError(constant)
 
 
-# --- several answers ---------------------------------------------------------------------------------
+# --- several samples ---------------------------------------------------------------------------------
 
 
 async def sample(model: ChatModel, request: Request) -> Completion:
-    """Return `request.samples` answers; a model that cannot draw them at once is asked so many times.
+    """Return `request.samples` answers, drawn in one call if the model can, else one by one.
 
     Raises:
         ModelError: see `simulator.models.errors`.
@@ -194,13 +194,13 @@ async def sample(model: ChatModel, request: Request) -> Completion:
 
 
 def draw_singly(model: ChatModel) -> None:
-    """Have `sample` ask `model` for one answer at a time from now on, if it can keep that in mind."""
+    """Have `sample` ask `model` for one answer at a time from now on, if the model can remember that."""
     if callable(remember := getattr(model, "draw_singly", None)):
         remember()
 
 
 def singles(request: Request) -> tuple[Request, ...]:
-    """Return a request for several samples as requests for one, with their own seeds and repeat indices."""
+    """Split a request for several samples into requests for one, each with its own seed and repeat index."""
     return tuple(
         replace(
             request,
@@ -213,7 +213,7 @@ def singles(request: Request) -> tuple[Request, ...]:
 
 
 def together(answers: list[Completion]) -> Completion:
-    """Return answers to one request each as one; what is not known of one of them is not known of all."""
+    """Merge answers to single requests into one answer; the cost is None if any cost is unknown."""
     costs = [answer.cost for answer in answers if answer.cost is not None]
     return replace(
         answers[0],
@@ -227,20 +227,20 @@ def together(answers: list[Completion]) -> Completion:
 
 
 def drawn_samples(name: str, request: Request, texts: Sequence[str | None]) -> tuple[str, ...]:
-    """Return the samples among a server's answers; none where one alone was asked for.
+    """Return the samples of a server's answer; empty if only one was requested.
 
     Raises:
-        TooFewSamples: if it drew fewer than were asked for.
+        TooFewSamples: if there are fewer than requested.
     """
     require_samples(name, request.samples, len(texts))
     return tuple(text or "" for text in texts) if request.samples > 1 else ()
 
 
-def require_samples(name: str, asked: int, drawn: int) -> None:
-    """Make sure that a server drew as many as were asked for.
+def require_samples(name: str, count: int, drawn: int) -> None:
+    """Check that a server drew as many samples as requested.
 
     Raises:
         TooFewSamples: if it did not.
     """
-    if drawn < asked:
-        raise TooFewSamples(f"{name} was asked for {asked} samples and gave {drawn}; take another server")
+    if drawn < count:
+        raise TooFewSamples(f"{name} was asked for {count} samples and returned {drawn}; use another server")

@@ -1,29 +1,29 @@
-"""What can go wrong with a language model, and what is done about it.
+"""Errors of language models, and how each is handled.
 
 ::
 
     ModelError                  a model call failed; the episode fails and is run again
-    │   ── the server or the way to it; the same request may well succeed later
-    ├── RateLimited             429 or overloaded; `retry_after` says how long to stay away
+    │   ── the server or the connection; the same request may succeed later
+    ├── RateLimited             429 or overloaded; `retry_after` says how long to wait
     ├── TimedOut                no answer within the time allowed
-    ├── Unavailable             5xx, no connection, or a connection that broke off
+    ├── Unavailable             5xx, no connection, or a broken connection
     ├── ServerDown              the server was given up; nothing is sent to it for a while
     │   ── the answer
-    ├── Malformed               not the JSON, or not the schema, that was asked for; asked again, a few times
-    ├── Refused                 the model or a content filter declined; asking again would not help
-    │   ── the request or the account; somebody has to change something
+    ├── Malformed               not JSON, or not what the schema describes; retried a few times
+    ├── Refused                 the model or a content filter declined; a retry would not help
+    │   ── the request or the account; a person has to change something
     ├── AuthenticationFailed    the key is missing, wrong, without rights or without credit
-    │   └── KeyMissing          there is none on this machine; nothing was sent
+    │   └── KeyMissing          no key on this machine; nothing was sent
     ├── BadRequest              the server rejected the request (unknown model, prompt too long, …)
-    ├── Unsupported             the backend cannot do what is asked; raised before the run starts
-    │   └── TooFewSamples       the server drew fewer samples at once than were asked for
-    ├── PreflightFailed         one of the others before a run: nothing has been played
+    ├── Unsupported             the backend lacks the ability; raised before the run starts
+    │   └── TooFewSamples       the server drew fewer samples in one call than requested
+    ├── PreflightFailed         any of the above before a run: nothing has been played
     ├── BudgetExceeded          the next call could cost more than the budget has left
     └── NotRecorded             a replayed run has no answer to this request
 
-`retryable` says whether `retry.Retried` may send the same request again. Retries happen there and nowhere
-else (the SDKs' own are switched off), so one place counts attempts and honours Retry-After. By the time an
-error leaves the stack of `load_model`, it is final.
+`retryable` says whether `retry.Retried` may send the same request again. It alone retries (the SDKs' own
+retries are off), so attempts are counted and Retry-After is honoured in one place. An error that leaves the
+stack of `load_model` is final.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from __future__ import annotations
 from simulator.errors import AskbackError
 from simulator.models.base import Usage
 
-_LONGEST = 10_000  # characters of what a server says that are kept of an answer that is of no use
+_LONGEST = 10_000  # characters kept of a server's message or of a useless answer
 
 
 class ModelError(AskbackError):
-    """Base of everything a model call can raise.
+    """Base class of every error of a model call.
 
     Attributes:
         retryable: whether the same request may be sent again.
         maybe_billed: whether the provider may have charged for the failed request.
-        text: the answer as it came, the beginning of one that is very long.
-        retry_after: seconds the server asked to wait, if it said.
-        attempts: requests sent, where several were.
-        usage: tokens known to have been used on the way.
-        cost: US dollars known to have been spent on the way; None if unknown.
-        server: address of the server of a fleet that failed, else empty.
-        elsewhere: whether another server of the fleet may be asked the same now.
+        text: the raw answer, truncated if very long.
+        retry_after: seconds the server asked to wait, if any.
+        attempts: requests sent; 0 until `Retried` has counted them.
+        usage: tokens known to have been used by all attempts.
+        cost: US dollars known to have been spent by all attempts; None if unknown.
+        server: address of the fleet server that failed, else empty.
+        elsewhere: whether another server of the fleet can be sent the same request now.
     """
 
     code = "model_failed"
@@ -73,7 +73,7 @@ class ModelError(AskbackError):
         self.elsewhere = False
 
     def __str__(self) -> str:
-        """Return the message, and how often it was tried."""
+        """Return the message with the number of attempts, if more than one."""
         message = super().__str__()
         return f"{message} (after {self.attempts} attempts)" if self.attempts > 1 else message
 
@@ -94,20 +94,20 @@ class TimedOut(ModelError):
 
 
 class Unavailable(ModelError):
-    """The server failed (5xx) or the connection did; one that broke off may be billed."""
+    """A failure of the server (5xx) or the connection; a connection that broke off may be billed."""
 
     code = "model_unavailable"
     retryable = True
 
 
 class ServerDown(ModelError):
-    """A server has been given up; nothing is sent to it for a while."""
+    """A server that has been given up; nothing is sent to it for a while."""
 
     code = "model_unavailable"
 
 
 class Malformed(ModelError):
-    """The answer is not what was asked for: garbage instead of JSON, or JSON that breaks the schema."""
+    """An answer that is not JSON, or that does not match the schema."""
 
     code = "model_malformed"
     retryable = True
@@ -115,64 +115,62 @@ class Malformed(ModelError):
 
 
 class Refused(ModelError):
-    """The model or a content filter declined to answer."""
+    """A refusal by the model or a content filter."""
 
     code = "model_refused"
     maybe_billed = True
 
 
 class AuthenticationFailed(ModelError):
-    """The key is missing, wrong, or its account has no rights or no credit."""
+    """A key that is missing or wrong, or an account without rights or credit."""
 
     code = "model_authentication"
 
 
 class KeyMissing(AuthenticationFailed):
-    """There is no key on this machine; nothing was sent."""
+    """No key on this machine; nothing was sent."""
 
 
 class BadRequest(ModelError):
-    """The server rejected the request."""
+    """A request that the server rejected."""
 
     code = "model_bad_request"
 
 
 class Unsupported(ModelError):
-    """The backend cannot do what is asked."""
+    """A request for an ability that the backend lacks."""
 
     code = "model_unsupported"
 
 
 class TooFewSamples(Unsupported):
-    """The server drew fewer samples at once than were asked for."""
+    """Fewer samples from one call than requested."""
 
 
 class PreflightFailed(ModelError):
-    """A model is not there, or its server cannot do what is needed; nothing has been asked of it but that."""
+    """A model that is absent, or whose server lacks what the run needs; nothing has been played."""
 
 
 class BudgetExceeded(ModelError):
-    """The next call could cost more than the budget has left."""
+    """A call that could cost more than the budget has left."""
 
     code = "model_budget"
 
 
 class NotRecorded(ModelError):
-    """A replayed run has no answer to this request."""
+    """A request that the replayed run has no answer to."""
 
     code = "model_not_recorded"
 
 
 def cannot_score(name: str) -> Unsupported:
-    """Return the error of a backend that has no such thing."""
-    return Unsupported(
-        f"{name} cannot give the probabilities of a given text; take transformers/…, local/… or completions/…"
-    )
+    """Return the error of a backend that cannot score a given text."""
+    return Unsupported(f"{name} cannot score a given text; use transformers/…, local/… or completions/…")
 
 
 def cannot_continue(name: str) -> Unsupported:
-    """Return the error of a backend that knows nothing but chat messages (`Request.plain`)."""
+    """Return the error of a backend that takes only chat messages (`Request.plain`)."""
     return Unsupported(
         f"{name} takes chat messages only and cannot continue a plain text; "
-        "take transformers/…, local/… or completions/…"
+        "use transformers/…, local/… or completions/…"
     )

@@ -1,7 +1,7 @@
-"""Several servers behind one model's name: which there are, and what they are called together.
+"""Fleets: several servers behind one model's name.
 
-Answers are kept, logged and replayed under the name of the fleet, never under that of the server that
-happened to give one: a run goes on, and is replayed, whatever servers are there that day.
+Answers are cached, logged and replayed under the fleet's name, never under that of the server that happened
+to answer, so that a run can be resumed and replayed with other servers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from trees import bounded
 from trees.faults import Fault
 
 PREFIX: Final = "fleet:"
-"""The beginning of the address of a fleet out of a file."""
+"""Prefix of the address of a fleet from a file."""
 _SEVERAL: Final = re.compile(r",(?=https?://)")
 _FILE: Final = re.compile(r"(.+\.ya?ml)(?:#([\w.-]+))?")
 _URL: Final = must(
     lambda text: bool(re.match(r"https?://[^/]", text)),
-    "is not the address of a server, such as http://gpu1:8000/v1",
+    "is not a server's URL, such as http://gpu1:8000/v1",
 )
 _NAME: Final = must(
     lambda text: bool(re.fullmatch(r"[\w.-]+", text)), "may have letters, digits, '.', '_' and '-'"
@@ -40,12 +40,12 @@ class FleetServer(Fields, extra="forbid"):
     """A server of a fleet.
 
     Attributes:
-        url: its address with ``/v1``.
-        capacity: requests that it is sent at a time; None for as many as it takes without complaining.
-        weight: its share of the load beside others.
-        per_minute: requests that it is sent a minute at most.
-        tags: by which a part of the fleet is chosen (``gpus.yaml#a100``).
-        key_variable: environment variable with its key; empty for the key of all.
+        url: its URL with ``/v1``.
+        capacity: most concurrent requests; None for as many as it takes without complaining.
+        weight: its share of the load, relative to the others.
+        per_minute: most requests per minute; None for no limit.
+        tags: names that select a part of the fleet (``gpus.yaml#a100``).
+        key_variable: environment variable with its key; empty for the default key.
     """
 
     url: Annotated[Said, _URL]
@@ -57,7 +57,7 @@ class FleetServer(Fields, extra="forbid"):
 
     @property
     def address(self) -> str:
-        """Return where it is, without passwords."""
+        """Return its URL without passwords."""
         return public_url(self.url).rstrip("/")
 
 
@@ -68,10 +68,10 @@ class _FleetFile(Fields, extra="forbid"):
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Servers that give the same answers.
+    """Servers with the same models.
 
     Attributes:
-        address: what log and cache know them by: ``fleet:NAME``, or their addresses.
+        address: their name in the log and cache: ``fleet:NAME``, or all their addresses.
     """
 
     address: str
@@ -79,41 +79,41 @@ class Fleet:
 
     @property
     def title(self) -> str:
-        """Return what messages call it."""
+        """Return its name for messages."""
         return (
             self.address if self.address.startswith(PREFIX) else f"the fleet of {len(self.servers)} servers"
         )
 
 
 Place: TypeAlias = str | Fleet
-"""Where models are: at the address of a server, or with a fleet."""
+"""The location of a model: a server's URL, or a fleet."""
 
 
 def address_of(place: Place | None) -> str:
-    """Return what a log may know of where models are: no passwords; empty if nothing was said."""
+    """Return a place's address for the log, without passwords; empty for None."""
     return place.address if isinstance(place, Fleet) else public_url(place or "")
 
 
 def addresses(text: str) -> list[str]:
-    """Return the addresses of which a text has one or several, with commas between them."""
+    """Split a text into its comma-separated URLs; empty if it does not begin with one."""
     return _SEVERAL.split(text) if re.match("https?://", text) else []
 
 
 def place_of(named: str | Sequence[str] | None) -> Place | None:
-    """Return where models are by what ``--base-url`` says: an address, several, or a fleet's file.
+    """Return the place that ``--base-url`` names: a URL, several, or a fleet's file.
 
     Args:
-        named: addresses, also several in one text with commas between them; or one ``FILE.yaml``, of which
-            ``FILE.yaml#TAG`` takes those servers that have the tag.
+        named: URLs, which may be comma-separated; or one ``FILE.yaml``. ``FILE.yaml#TAG`` selects the
+            servers with the tag.
 
     Raises:
-        InputError: if a file is missing or wrong (names file and field), or several things are mixed.
+        InputError: if a file is missing or wrong (names file and field), or is mixed with other values.
     """
     named = [named] if isinstance(named, str) else list(named or ())
     files = [text for text in named if _FILE.fullmatch(text) and "://" not in text]
     if files:
         if len(named) > 1:
-            raise InputError(f"--base-url {files[0]}: a file names a whole fleet, so give nothing else")
+            raise InputError(f"--base-url {files[0]}: a file already names a fleet; give no other --base-url")
         return read_fleet(files[0])
     urls = [url for text in named for url in addresses(text) or [text]]
     if len(urls) < 2:
@@ -125,7 +125,7 @@ def place_of(named: str | Sequence[str] | None) -> Place | None:
 
 
 def read_fleet(named: str) -> Fleet:
-    """Return the fleet of ``FILE.yaml``, or of ``FILE.yaml#TAG`` those servers that have the tag.
+    """Read the fleet in ``FILE.yaml``; ``FILE.yaml#TAG`` selects the servers with the tag.
 
     Raises:
         InputError: if the file is missing or wrong; names file and field.
@@ -142,13 +142,13 @@ def read_fleet(named: str) -> Fleet:
         server for server in _require_distinct(servers, str(path)) if tag is None or tag in server.tags
     )
     if not chosen:
-        known = ", ".join(sorted({tag for server in servers for tag in server.tags})) or "none"
-        raise InputError(f"{path}: no server has the tag {tag!r}; there are: {known}")
+        tags = ", ".join(sorted({tag for server in servers for tag in server.tags})) or "none"
+        raise InputError(f"{path}: no server has the tag {tag!r}; known tags: {tags}")
     return Fleet(f"{PREFIX}{content.name or path.stem}{f'#{tag}' if tag else ''}", chosen)
 
 
 def checker() -> Checker:
-    """Return what `askback check` does with files of fleets."""
+    """Return the checker of fleet files for `askback check`."""
     find = partial(bounded.files_with, "servers")
     return Checker("fleets of servers (.yaml or .yml with the key servers)", find, _check_fleets)
 
@@ -172,7 +172,7 @@ def _content(path: Path) -> dict[str, Any]:
         raise InputError(f"the fleet {path} is not YAML: {error}") from error
     if not isinstance(content, dict):
         raise InputError(
-            f"{path}: expected a mapping with 'servers', a list of entries such as 'url: http://…'"
+            f"{path}: expected a mapping with a list 'servers' of entries such as 'url: http://…'"
         )
     return content
 

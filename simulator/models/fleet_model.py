@@ -1,4 +1,4 @@
-"""A model that several servers have: each request goes to the one that is to be done with it first."""
+"""A model on several servers: each request goes to the server expected to finish it first."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from simulator.models.pool import Member, Pool, shared_member
 
 
 class ServerBackend(Backend, Protocol):
-    """A backend of one server, which can be asked for a sign of life."""
+    """A backend of one server, with a health check."""
 
     name: str
 
     async def is_alive(self) -> bool:
-        """Return True if the server answers anything at all."""
+        """Return True if the server responds."""
 
 
 class FleetModel:
-    """One model behind several servers. Its identity is that of the fleet, whoever answers."""
+    """One model behind several servers; its identity is the fleet's, whichever server answers."""
 
     def __init__(self, fleet: Fleet, backends: Sequence[ServerBackend], *, concurrency: int) -> None:
-        """Put servers behind one name.
+        """Combine servers under one name.
 
         Args:
             fleet: the servers.
-            backends: the model at each of them.
-            concurrency: requests under way at a server at most whose capacity is not given.
+            backends: the model at each of them, in order.
+            concurrency: most requests in flight at a server without a given capacity.
         """
         first = backends[0]
         self.identity = Identity(
@@ -72,7 +72,7 @@ class FleetModel:
         return await self._ask(request, lambda backend: backend.complete(request))
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Have a text scored by a server.
+        """Score a text on a server.
 
         Raises:
             ModelError: as `complete`.
@@ -80,7 +80,7 @@ class FleetModel:
         return await self._ask(request, lambda backend: backend.score(request))
 
     def by_server(self) -> tuple[FleetModel, ...]:
-        """Return this model at each of its servers; what comes of it counts for all."""
+        """Return one copy of this model per server; they share its state, such as servers out of service."""
         return tuple(self._pinned_to(server) for server in self._fleet.servers)
 
     async def close(self) -> None:
@@ -107,7 +107,7 @@ class FleetModel:
         except TooFewSamples:
             raise
         except (AuthenticationFailed, BadRequest, Unsupported) as error:
-            # A server that came back with another model or key says so at once, and would get all the work.
+            # A server that came back with another model or key fails quickly, and would attract all requests.
             if (other := pool.take_other(member)) is None:
                 raise
             try:
@@ -132,7 +132,7 @@ class FleetModel:
                     with pool.sending(member, request, scope):
                         answer = await ask(backend)
         except TimeoutError:
-            error = Unavailable(f"{backend.name}: the server gives no sign of life", maybe_billed=True)
+            error = Unavailable(f"{backend.name}: the server does not respond", maybe_billed=True)
             error.server, error.elsewhere = address, pool.has_other(member)
             raise error from None
         except ModelError as error:
@@ -143,14 +143,14 @@ class FleetModel:
         return replace(answer, server=address)
 
     async def _member_at(self, pool: Pool, server: FleetServer) -> Member:
-        """Return the member for a server that is asked for by name.
+        """Return the member for `server`, with a slot reserved.
 
         Raises:
-            ServerDown: if it gives no sign of life.
+            ServerDown: if the server does not respond.
         """
         member = next(each for each in pool.members if each.server.address == server.address)
         if not await self._backends[server.address].is_alive():
-            why = f"{self._backends[server.address].name}: the server gives no sign of life"
+            why = f"{self._backends[server.address].name}: the server does not respond"
             pool.take_out(member, why)
             raise ServerDown(why)
         return pool.take(member)

@@ -1,11 +1,10 @@
-"""What a model of transformers reads: batches of texts that are scored, and prompts that are gone on with.
+"""Forward passes of a transformers model: batches of scored texts, and prompts to continue.
 
-The table of all tokens' probabilities at all places of a batch would be hundreds of megabytes; so the hidden
-states of the wanted places alone are let through to the output layer, whatever the architecture.
+The probabilities of all tokens at all positions of a batch would take hundreds of megabytes. So only the
+hidden states of the requested positions reach the output layer, whatever the architecture.
 
-A prompt of worked examples is the same for hundreds of items. Such a beginning is read once; what the model
-keeps of each of its tokens (keys and values of every layer) is remembered, and the rest of each prompt is
-read after it.
+Hundreds of items share a prompt's beginning, such as worked examples. It is read once; its keys and values in
+every layer are kept, and the rest of each prompt is read after it.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from typing import Any, Final, NamedTuple
 
 from simulator.models.errors import Unsupported
 
-# Places looked at per batch; with 50,000 tokens in the vocabulary, 100 MB.
+# Positions scored per batch; with a vocabulary of 50,000 tokens, 100 MB.
 MOST_LOOKS: Final = 512
-# Keys and values of each layer, of shape (1, heads, tokens, width). They are never written to.
+# Keys and values of each layer, of shape (1, heads, tokens, width). Never modified.
 State = tuple[tuple[Any, Any], ...]
 
 MOST_BYTES: Final = 2**30
@@ -30,11 +29,11 @@ class Row(NamedTuple):
     """One text of a batch.
 
     Attributes:
-        ids: tokens read.
-        written: tokens of an encoder-decoder model's answer so far; empty for other models.
-        looks: of each place looked at, its index (in `written`, or else in `ids`) and the token that comes
-            after it.
-        top: how many of the likeliest tokens are wanted.
+        ids: the tokens to read.
+        written: the first tokens of an encoder-decoder model's answer; empty for other models.
+        looks: for each scored token, the index (in `written`, or else in `ids`) of the position that predicts
+            it, and the token.
+        top: how many of the likeliest tokens to return.
     """
 
     ids: tuple[int, ...]
@@ -44,34 +43,34 @@ class Row(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The expectation in one place: log-probability of what comes there, and the likeliest tokens."""
+    """The prediction at one position: the actual token's log-probability, and the likeliest tokens."""
 
     logprob: float
     top: tuple[tuple[int, float], ...]
 
 
 def batches(rows: Sequence[Row], budget: int) -> list[list[int]]:
-    """Return the indices of `rows` in batches of about the same length, the longest first.
+    """Return the indices of `rows` in batches of similar length, the longest first.
 
-    `budget`: tokens in a batch at most, padding included; a longer row is a batch of its own.
+    `budget`: most tokens in a batch, padding included; a longer row is a separate batch.
     """
-    made: list[list[int]] = []
+    groups: list[list[int]] = []
     for index in sorted(range(len(rows)), key=lambda each: -len(rows[each].ids)):
-        batch = made[-1] if made else []
+        batch = groups[-1] if groups else []
         longest = len(rows[batch[0]].ids) if batch else 0
         looks = sum(len(rows[each].looks) for each in batch) + len(rows[index].looks)
         if batch and longest * (len(batch) + 1) <= budget and looks <= MOST_LOOKS:
             batch.append(index)
         else:
-            made.append([index])
-    return made
+            groups.append([index])
+    return groups
 
 
 def look(torch: Any, model: Any, rows: Sequence[Row]) -> list[list[Look]]:
     """Read `rows` in one pass.
 
     Returns:
-        For each row, what was expected in each of its places.
+        For each row, the prediction at each of its positions.
 
     Raises:
         Unsupported: if the model has no output layer.
@@ -91,7 +90,7 @@ def _inputs(torch: Any, device: Any, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _pad(torch: Any, device: Any, texts: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-    # What stands in the padding matters to nobody: it comes after everything, and it is masked.
+    # The padding's value does not matter: it comes last and is masked.
     length = max(map(len, texts))
     ids = [[*text, *[text[-1]] * (length - len(text))] for text in texts]
     mask = [[1] * len(text) + [0] * (length - len(text)) for text in texts]
@@ -99,21 +98,21 @@ def _pad(torch: Any, device: Any, texts: Sequence[Sequence[int]]) -> tuple[Any, 
 
 
 def logits_at(torch: Any, model: Any, inputs: Mapping[str, Any], places: Sequence[tuple[int, int]]) -> Any:
-    """Return the scores before the softmax, of shape (places, vocabulary).
+    """Return the logits at `places`, of shape (places, vocabulary).
 
     Raises:
         Unsupported: if the model has no output layer.
     """
     output = model.get_output_embeddings()
     if output is None:
-        raise Unsupported(f"models of type {model.config.model_type} have no output layer to be looked at")
+        raise Unsupported(f"models of type {model.config.model_type} have no output layer for logits")
     rows, columns = torch.tensor(places, device=model.device).T
 
     def keep(_: Any, hidden: tuple[Any, ...]) -> tuple[Any, ...]:
         return (hidden[0][rows, columns].unsqueeze(0), *hidden[1:])
 
     def widen(module: Any, hidden: tuple[Any, ...], logits: Any) -> Any:
-        # Scores of 16 bits would tie where probabilities differ by several percent.
+        # 16-bit logits would tie where probabilities differ by several percent.
         if logits.dtype == torch.float32 or type(module) is not torch.nn.Linear:
             return logits
         bias = None if module.bias is None else module.bias.float()
@@ -130,36 +129,36 @@ def logits_at(torch: Any, model: Any, inputs: Mapping[str, Any], places: Sequenc
 
 
 def _read(torch: Any, logits: Any, places: Sequence[tuple[int, int]]) -> Any:
-    whole = torch.logsumexp(logits, dim=-1)
+    total = torch.logsumexp(logits, dim=-1)
     tokens = torch.tensor([token for token, _ in places], device=logits.device)
-    there = (logits.gather(1, tokens[:, None])[:, 0] - whole).tolist()
+    actual = (logits.gather(1, tokens[:, None])[:, 0] - total).tolist()
     most = min(max(top for _, top in places), logits.shape[-1])
     best = torch.topk(logits, most, dim=-1)
-    values = (best.values - whole[:, None]).tolist()
-    tables = zip(there, best.indices.tolist(), values, places, strict=True)
+    values = (best.values - total[:, None]).tolist()
+    tables = zip(actual, best.indices.tolist(), values, places, strict=True)
     for logprob, ids, logprobs, (_, top) in tables:
         yield Look(logprob, tuple(zip(ids[:top], logprobs[:top], strict=True)))
 
 
 def pick(torch: Any, logits: Any, *, temperature: float, top_p: float, generator: Any) -> list[int]:
-    """Return one token for each row.
+    """Return one token for each row of `logits`.
 
-    `temperature`: 0 for the likeliest token. `top_p`: only the likeliest tokens whose probabilities add up to
-    this are drawn.
+    `temperature`: 0 for the likeliest token. `top_p`: sample only from the likeliest tokens whose
+    probabilities add up to this.
     """
     if temperature <= 0:
         return [int(token) for token in logits.argmax(dim=-1).tolist()]
     shares = torch.softmax(logits / temperature, dim=-1)
     if top_p < 1:
         ordered, ids = shares.sort(dim=-1, descending=True)
-        # The token that reaches the sum belongs to it.
+        # The token with which the sum is reached is included.
         ordered[ordered.cumsum(dim=-1) - ordered >= top_p] = 0.0
         shares = torch.zeros_like(shares).scatter(1, ids, ordered)
     return [int(token) for token in torch.multinomial(shares, 1, generator=generator)[:, 0].tolist()]
 
 
 def chance(torch: Any, logits: Any, token: int, top: int) -> Look:
-    """Return the log-probability of `token` and the `top` likeliest, by scores of shape (vocabulary,)."""
+    """Return the log-probability of `token` and the `top` likeliest tokens, from logits (vocabulary,)."""
     logprobs = torch.log_softmax(logits, dim=-1)
     best = torch.topk(logprobs, min(top, len(logprobs)))
     others = zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -167,41 +166,41 @@ def chance(torch: Any, logits: Any, token: int, top: int) -> Look:
 
 
 class Heads:
-    """States of prompts' beginnings by their tokens; those used longest ago leave first."""
+    """A cache of the states of shared prompt beginnings, by their tokens; evicts the least recently used."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
-        """Keep nothing yet."""
+        """Make an empty cache of at most `most` bytes."""
         self._most = most
-        self._kept: OrderedDict[tuple[int, ...], State] = OrderedDict()
+        self._states: OrderedDict[tuple[int, ...], State] = OrderedDict()
         self._bytes = 0
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._states)
 
     def get(self, ids: Sequence[int], read: Callable[[], State]) -> State:
-        """Return the state after `ids`: a kept one, or else what `read` gives."""
+        """Return the state after `ids`: the cached one, else the result of `read`."""
         key = tuple(ids)
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
+        if key in self._states:
+            self._states.move_to_end(key)
+            return self._states[key]
         state = read()
         size = size_of(state)
         if size <= self._most:
-            self._kept[key] = state
+            self._states[key] = state
             self._bytes += size
         while self._bytes > self._most:
-            _, oldest = self._kept.popitem(last=False)
+            _, oldest = self._states.popitem(last=False)
             self._bytes -= size_of(oldest)
         return state
 
     def clear(self) -> None:
-        """Forget all of them."""
-        self._kept.clear()
+        """Empty the cache."""
+        self._states.clear()
         self._bytes = 0
 
 
 def size_of(state: State) -> int:
-    """Return the bytes of a state."""
+    """Return the size of a state in bytes."""
     return sum(each.numel() * each.element_size() for pair in state for each in pair)
 
 
@@ -209,8 +208,8 @@ class Read(NamedTuple):
     """A prompt that has been read.
 
     Attributes:
-        state: what the model keeps of its tokens.
-        logits: scores of what comes next, 32 bits, of shape (1, vocabulary).
+        state: keys and values of its tokens.
+        logits: logits of the next token, 32 bits, of shape (1, vocabulary).
     """
 
     state: State
@@ -218,10 +217,10 @@ class Read(NamedTuple):
 
 
 def can_go_on(transformers: Any, model: Any) -> bool:
-    """Return True if a model's memory is keys and values of every token, which can be copied and joined.
+    """Return True if a model's cache is plain keys and values of every token, which can be copied and joined.
 
-    It is not where a model reads and answers (encoder-decoder), is recurrent, looks at the last tokens only
-    in some layers, or knows of places by something else than their numbers.
+    It is not for encoder-decoder and recurrent models, models with sliding-window layers, and models whose
+    positions are not given by position ids (ALiBi).
     """
     config = model.config
     if config.is_encoder_decoder or getattr(config, "alibi", False):
@@ -239,10 +238,10 @@ def can_go_on(transformers: Any, model: Any) -> bool:
 
 
 class Reader:
-    """Reads prompts one by one, so that no prompt's numbers depend on another's.
+    """Reads prompts one by one, so that no prompt's numbers depend on other prompts.
 
-    Several in one pass, padded, would save a CPU a third of the time where 60 tokens are read after a shared
-    head, and next to nothing where it is 130 or more: reading, unlike writing, keeps a core busy.
+    Padded batches would save a CPU a third of the time for 60 tokens after a shared head, and next to
+    nothing for 130 or more: reading, unlike generating, keeps a core busy.
     """
 
     def __init__(self, torch: Any, transformers: Any, model: Any, heads: Heads) -> None:
@@ -261,18 +260,18 @@ class Reader:
 
         Args:
             ids: its tokens.
-            head: how many of them it has in common with others. They are read by themselves whether they are
-                remembered or not: the numbers are the same whatever was asked before.
+            head: how many of them it shares with other prompts. They are always read separately, cached or
+                not, so that the numbers do not depend on earlier requests.
         """
         if not 0 < head < len(ids):
             return self._pass(ids, ())
-        begun = self._heads.get(ids[:head], lambda: self._pass(ids[:head], ()).state)
-        return self._pass(ids[head:], begun)
+        state = self._heads.get(ids[:head], lambda: self._pass(ids[:head], ()).state)
+        return self._pass(ids[head:], state)
 
-    def _pass(self, ids: Sequence[int], begun: State) -> Read:
+    def _pass(self, ids: Sequence[int], state: State) -> Read:
         with self._torch.inference_mode():
             memory = self._memory(config=self._model.config)
-            for layer, (keys, values) in enumerate(begun):
+            for layer, (keys, values) in enumerate(state):
                 memory.update(keys, values, layer)
             tokens = self._torch.tensor([list(ids)], device=self._model.device)
             inputs = {"input_ids": tokens, "past_key_values": memory, "use_cache": True}

@@ -1,4 +1,4 @@
-"""Which requests are the same: the key under which an answer is cached, coalesced, logged and replayed."""
+"""Request keys: identical requests share the key by which answers are cached, coalesced and replayed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The identity of whoever answers: the part of the key that a model adds to every request.
+    """The identity of a model: its part of every request key.
 
     Attributes:
         provider: ``openai``, ``anthropic``, ``offline``, …
         model: the model's name without the provider.
-        base_url: the server; empty for backends without one.
+        base_url: the server's URL; empty for backends without one.
         extra: body parameters sent with every request (``reasoning_effort``, …).
-        digest: sha256 (hex) of all that.
+        digest: sha256 (hex) of the other fields.
     """
 
     provider: str
@@ -35,28 +35,28 @@ class Identity:
     digest: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        who = [self.provider, self.model, self.base_url, dict(self.extra)]
-        object.__setattr__(self, "digest", _sha256(_canonical(who)))
+        content = [self.provider, self.model, self.base_url, dict(self.extra)]
+        object.__setattr__(self, "digest", _sha256(_canonical(content)))
 
     @property
     def name(self) -> str:
-        """``provider/model``."""
+        """Return ``provider/model``."""
         return f"{self.provider}/{self.model}"
 
 
 def parameters(request: Request) -> dict[str, Any]:
-    """Return what is asked for beside messages and schema, as plain JSON."""
-    return _parameters(*_asked_for(request))
+    """Return the parameters of a request besides messages and schema, as plain JSON."""
+    return _parameters(*_parameter_values(request))
 
 
-_asked_for = attrgetter(
+_parameter_values = attrgetter(
     "temperature", "max_tokens", "seed", "stop", "top_logprobs", "top_p", "samples", "plain"
 )
 
 
-@lru_cache(maxsize=256, typed=True)  # typed: 0 and 0.0 are not the same text
-def _parameters_text(repeat: int, *asked_for: Any) -> bytes:
-    return _canonical([_parameters(*asked_for), repeat]).encode()
+@lru_cache(maxsize=256, typed=True)  # typed: 0 and 0.0 are different texts
+def _parameters_text(repeat: int, *values: Any) -> bytes:
+    return _canonical([_parameters(*values), repeat]).encode()
 
 
 def _parameters(
@@ -69,20 +69,20 @@ def _parameters(
     samples: int,
     plain: bool,
 ) -> dict[str, Any]:
-    asked = {
+    usual = {
         "temperature": temperature,
         "max_tokens": max_tokens,
         "seed": seed,
         "stop": list(stop),
         "top_logprobs": top_logprobs,
     }
-    # `shared` is no part of it: it changes how a prompt is read and not what it says. A local model's numbers
-    # then differ in their last bits, as they do by its device, its threads and the version of its library,
-    # which are no part of a key either; and whoever makes a prompt always shares the same of it.
-    # Left out at their usual values, the others leave the keys of older answers as they were.
+    # `shared` is not part of the key: it changes how a prompt is read, not its content. It can change the
+    # last bits of a local model's numbers, but so can device, threads and library version, which are not in
+    # the key either; and a prompt always has the same `shared`.
+    # The other parameters are omitted at their defaults, which preserves the keys of older answers.
     rare: dict[str, Any] = {"top_p": top_p} if top_p != 1 else {}
     rare |= {"samples": samples} if samples != 1 else {}
-    return asked | rare | ({"plain": True} if plain else {})
+    return usual | rare | ({"plain": True} if plain else {})
 
 
 def messages(request: Request) -> list[dict[str, str]]:
@@ -91,7 +91,7 @@ def messages(request: Request) -> list[dict[str, str]]:
 
 
 def cached_by_type(convert: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Return what converts pydantic types, too, by their JSON schemas; what comes of these is kept."""
+    """Make a function of JSON schemas also take pydantic types, and cache its results for these."""
     of_type = lru_cache(maxsize=256)(lambda schema: convert(schema.model_json_schema()))
 
     @wraps(convert)
@@ -103,7 +103,7 @@ def cached_by_type(convert: Callable[[Any], T]) -> Callable[[Any], T]:
 
 @cached_by_type
 def json_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return a request's schema (or None) as plain JSON schema (shared: do not change it)."""
+    """Return a request's schema (or None) as a plain JSON schema (cached: do not modify it)."""
     return schema
 
 
@@ -111,13 +111,13 @@ _schema_text = cached_by_type(_canonical)
 
 
 def content(request: Request | ScoreRequest) -> dict[str, Any]:
-    """Return what is asked, whoever is asked, as plain JSON: messages, parameters, schema, repeat index.
+    """Return a request's content as plain JSON: messages, parameters, schema, repeat index.
 
-    Of a text to be scored: text, offsets, length of the tables (``top``) and continuations, if any.
+    For a text to score: text, offsets, ``top`` and continuations, if any.
     """
     if isinstance(request, ScoreRequest):
-        asked: dict[str, Any] = {"text": request.text, "offsets": list(request.offsets), "top": request.top}
-        return asked | ({"continuations": list(request.continuations)} if request.continuations else {})
+        score: dict[str, Any] = {"text": request.text, "offsets": list(request.offsets), "top": request.top}
+        return score | ({"continuations": list(request.continuations)} if request.continuations else {})
     return {
         "messages": messages(request),
         "parameters": parameters(request),
@@ -127,27 +127,27 @@ def content(request: Request | ScoreRequest) -> dict[str, Any]:
 
 
 def content_key(request: Request | ScoreRequest) -> str:
-    """Return sha256 (hex) of what is asked, whoever is asked.
+    """Return the sha256 (hex) of a request's content, whichever model is asked.
 
-    It is taken over role, length in bytes and content (UTF-8) of each message, followed by the canonical
-    JSON (keys sorted, no blanks) of parameters and repeat index, and that of the schema. The messages are
-    not made JSON for it: that would take three times as long as everything else. Of a text to be scored it
-    is taken over ``score`` and its canonical `content`.
+    The hash covers role, length in bytes and content (UTF-8) of each message, then the canonical JSON (keys
+    sorted, no blanks) of parameters and repeat index, then that of the schema. Converting the messages to
+    JSON would take three times as long as everything else. For a text to score, the hash covers ``score`` and
+    its canonical `content`.
     """
     if isinstance(request, ScoreRequest):
         return _sha256("score " + _canonical(content(request)))
-    asked = sha256()
+    digest = sha256()
     for message in request.messages:
         encoded = message.content.encode("utf-8", "surrogatepass")
-        asked.update(f"{message.role} {len(encoded)} ".encode())
-        asked.update(encoded)
-    asked.update(_parameters_text(request.repeat, *_asked_for(request)))
-    asked.update(_schema_text(request.schema).encode())
-    return asked.hexdigest()
+        digest.update(f"{message.role} {len(encoded)} ".encode())
+        digest.update(encoded)
+    digest.update(_parameters_text(request.repeat, *_parameter_values(request)))
+    digest.update(_schema_text(request.schema).encode())
+    return digest.hexdigest()
 
 
 def request_key(identity: Identity, request: Request | ScoreRequest) -> str:
-    """Return sha256 (hex) of who is asked and what: equal keys mean that one answer serves both requests."""
+    """Return the sha256 (hex) of model and request; one answer serves all requests with the same key."""
     return combined_key(identity, content_key(request))
 
 

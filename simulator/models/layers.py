@@ -1,18 +1,17 @@
-"""What the layers around a backend have in common.
+"""Base of the layers around a backend.
 
-A `Backend` talks to one model; layers wrap it one around the other and look like it; what a
-layer does for an answer it does for a scored text, too. From the outside in
-(`load.load_model` puts them together)::
+A `Backend` talks to one model. Layers wrap it, have the same interface, and treat completions and scored
+texts the same way. From the outside in (`load.load_model` builds the stack)::
 
-    Decoded     replaces decoding options by those of the run, if it has any
-    Recorded    writes every call, failed ones too, to the log
+    Decoded     replaces decoding options with those of the run, if it has any
+    Recorded    writes every call to the log, failed ones included
     Cached      answers from the response cache; identical requests in flight become one
-    Retried     parses the answer, tries again what is worth it
-    Metered     prices the answer, guards the budget
-    Limited     waits for a free place at the provider
+    Retried     parses the answer and retries what may succeed
+    Metered     prices the answer and guards the budget
+    Limited     waits for a free slot at the provider
     backend     sends the request
 
-Where a fleet of servers has the model, `fleet_model.FleetModel` takes the place of the last two.
+For a model on a fleet of servers, `fleet_model.FleetModel` replaces the last two.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from simulator.models.keys import Identity
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
 Send = Callable[[], Awaitable[AnswerT]]
-"""Sends a request to what a layer wraps."""
+"""Sends a request to the wrapped backend."""
 
 
 class Backend(ChatModel, Protocol):
-    """A chat model that knows who it is; `Completion.parsed` may be left to `Retried`."""
+    """A chat model with an identity for keys; it may leave `Completion.parsed` to `Retried`."""
 
     @property
     def identity(self) -> Identity:
-        """Return who answers."""
+        """Return the model's identity."""
 
     @property
     def ignored(self) -> frozenset[str]:
-        """Parameters of a request that this model does not take and that are therefore not sent."""
+        """Return the request parameters that the model does not take, which are not sent."""
 
 
 _FIELDS: dict[type[Answer], tuple[str, ...]] = {
@@ -48,10 +47,10 @@ _FIELDS: dict[type[Answer], tuple[str, ...]] = {
 
 
 def amended(answer: AnswerT, **changes: Any) -> AnswerT:
-    """Return an answer with other values in some fields, as `dataclasses.replace` does.
+    """Return a copy of an answer with some fields changed, as `dataclasses.replace` does.
 
-    Its text has been parted from the reasoning already. To look for that again at every layer would take more
-    time than all else that they do.
+    Skips `Completion.__post_init__`: the reasoning has been removed already, and searching the text again
+    at every layer would take longer than everything else that the layers do.
     """
     new = object.__new__(type(answer))
     for name in _FIELDS[type(answer)]:
@@ -60,7 +59,7 @@ def amended(answer: AnswerT, **changes: Any) -> AnswerT:
 
 
 class Layer:
-    """A backend around another backend. Most layers do the same around every call (`around`)."""
+    """A backend around another backend; most layers only override `around`."""
 
     def __init__(self, inner: Backend) -> None:
         self.inner = inner
@@ -74,32 +73,32 @@ class Layer:
         return await self.around(request, lambda: self.inner.complete(request))
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Score a given text."""
+        """Score the text of `request`."""
         return await self.around(request, lambda: self.inner.score(request))
 
     async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
-        """Return the answer of `send`, with whatever this layer does before and after."""
+        """Return the answer of `send`; the hook for a layer's work before and after a call."""
         return await send()
 
     def draw_singly(self) -> None:
-        """Have samples drawn one by one from now on, since the server does not draw several at once."""
+        """Draw samples one by one from now on, since the server does not draw several in one call."""
         self.capabilities = replace(self.capabilities, samples=False)
 
     def by_server(self) -> tuple[ChatModel, ...]:
-        """Return the model, with this layer, at each of the servers that it has."""
-        return tuple(self._around(inner) for inner in by_server(self.inner))
+        """Return one copy of the model, with this layer, for each of its servers."""
+        return tuple(self._wrapping(inner) for inner in by_server(self.inner))
 
-    def _around(self, inner: Any) -> Layer:
+    def _wrapping(self, inner: Any) -> Layer:
         layer = copy(self)
         layer.inner = inner
         return layer
 
     async def close(self) -> None:
-        """Close this layer and what it wraps."""
+        """Close this layer and the backend it wraps."""
         await self.inner.close()
 
 
 def by_server(model: ChatModel) -> tuple[ChatModel, ...]:
-    """Return a model at each of its servers: itself alone, unless a fleet has it."""
+    """Return one copy of a model per server of its fleet; only the model itself if it has no fleet."""
     split = getattr(model, "by_server", None)
     return split() if split is not None else (model,)

@@ -1,9 +1,9 @@
-"""Models of providers that LiteLLM reaches: ``gemini/…``, ``bedrock/…``, ``azure/…``, ``mistral/…``.
+"""Models of the providers that LiteLLM supports: ``gemini/…``, ``bedrock/…``, ``azure/…``, ``mistral/…``.
 
-The library knows how each is asked, what its errors mean, and what it costs; keys are its own environment
-variables. ``litellm/…`` are all others that it knows. It is an extra, and imported when such a model is
-loaded; so that it asks nobody for newer prices then, it is told to use those that it brings.
-Log-probabilities are given by our own backends alone.
+LiteLLM knows each provider's API, errors and prices; keys are in its own environment variables.
+``litellm/…`` is any other provider that it supports. It is an extra, imported when such a model is loaded,
+and configured to use its built-in prices instead of downloading newer ones. Log-probabilities only come from
+our own backends.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from simulator.models.schema import openai_format
 INSTALL: Final = "pip install 'askback[providers]'"
 _ANY: Final = "litellm"
 _FETCHED: Final = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
-"""Variables without which the library looks for newer tables when it is imported."""
+"""Variables that stop LiteLLM from downloading newer tables when it is imported."""
 _SECRET: Final = re.compile(r".*_(?:KEY|TOKEN|SECRET)")
 _OURS: Final = frozenset({"model", "messages", "api_key", "api_base", "base_url", "stream", "n", "timeout"})
 _TIER: Final = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
-_UNREADABLE: Final = 422  # the library's own status of answers that it makes nothing of
+_UNREADABLE: Final = 422  # LiteLLM's own status of answers that it cannot read
 
 _open: set[LibraryModel] = set()
 
 
 class LibraryModel:
-    """A model of such a provider."""
+    """A model reached through LiteLLM."""
 
     def __init__(
         self,
@@ -65,20 +65,20 @@ class LibraryModel:
         timeout: float = 120.0,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """Find out what the library knows of a model; nothing is sent yet.
+        """Look up the model's parameters and price; nothing is sent yet.
 
         Args:
-            provider: as the name begins; ``litellm`` for one that `model` names itself.
-            model: the name that the provider knows it by.
+            provider: first part of the name; ``litellm`` if `model` names the provider itself.
+            model: the provider's name of the model.
             base_url: another address than the provider's own.
             api_key: by default the environment's.
             timeout: seconds that an answer may take.
             extra: parameters sent with every request.
 
         Raises:
-            Unsupported: if the library is not installed; says how to install it.
+            Unsupported: if LiteLLM is not installed; says how to install it.
             KeyMissing: if a key is missing; names the variables.
-            InputError: if the library knows no such provider, or `extra` has what is not to be chosen.
+            InputError: if LiteLLM does not know the provider, or `extra` has a reserved parameter.
         """
         name = f"{provider}/{model}"
         self._litellm = _library(name)
@@ -97,7 +97,7 @@ class LibraryModel:
         self._stops = "stop" in parameters
         self._timeout = timeout
         self._place: dict[str, Any] = {"api_base": url, "api_key": api_key}
-        if api_key is None and provider != "bedrock":  # where keys can come from files and machines, too
+        if api_key is None and provider != "bedrock":  # bedrock also takes profiles and the machine's role
             self._require_keys(url)
         self._secrets = Secrets(url or "", [api_key or "", *_secrets()])
         _open.add(self)
@@ -109,7 +109,7 @@ class LibraryModel:
             ModelError: see `simulator.models.errors`.
         """
         body = self._body(request)
-        async with remote.translated(self.name, openai, self._timeout, self._secrets), self._in_our_words():
+        async with remote.translated(self.name, openai, self._timeout, self._secrets), self._model_errors():
             answer = await self._litellm.acompletion(
                 model=self._called,
                 messages=messages(request),
@@ -123,7 +123,7 @@ class LibraryModel:
                 return remote.without_secrets(self._completion(answer, request), self._secrets)
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Refuse: these interfaces tell nothing of a given text.
+        """Refuse: these APIs cannot score a given text.
 
         Raises:
             Unsupported: always.
@@ -131,7 +131,7 @@ class LibraryModel:
         raise cannot_score(self.name)
 
     async def close(self) -> None:
-        """Close the connections, which the library keeps for all its models, with the last of them."""
+        """Close the connections, which LiteLLM shares among all models, once the last model is closed."""
         _open.discard(self)
         if not _open:
             await self._litellm.close_litellm_async_clients()
@@ -143,12 +143,12 @@ class LibraryModel:
             return set(self._litellm.get_supported_openai_params(model=self._called) or ())
         except self._litellm.BadRequestError as error:
             raise InputError(
-                f"{_ANY}/{self._called}: LiteLLM knows no such provider; see its docs"
+                f"{_ANY}/{self._called}: LiteLLM does not know this provider; see its documentation"
             ) from error
 
     def _require_keys(self, url: str | None) -> None:
         missing = self._litellm.validate_environment(self._called)["missing_keys"]
-        # It names all that a provider can have as soon as it lacks one.
+        # LiteLLM lists all of a provider's variables as soon as one is missing.
         unneeded = ("_API_VERSION", "_API_BASE") if url else ("_API_VERSION",)
         missing = [each for each in missing if each not in os.environ and not each.endswith(unneeded)]
         if missing:
@@ -156,10 +156,10 @@ class LibraryModel:
             raise KeyMissing(f"{self.name} needs a key: set {both.join(missing)} in the environment")
 
     def _price(self) -> Price | None:
-        """Return what the library's own table says; None if it says nothing of this model."""
+        """Return the price in LiteLLM's table; None if the model has none."""
         try:
             costs: dict[str, Any] = dict(self._litellm.get_model_info(self._called))
-        except Exception:  # the library raises a bare one for a model that is not in its table
+        except Exception:  # LiteLLM raises a bare Exception for a model that is not in its table
             return None
         read, written = costs.get("input_cost_per_token"), costs.get("output_cost_per_token")
         if read is None or written is None:
@@ -178,7 +178,7 @@ class LibraryModel:
             raise cannot_continue(self.name)
         if request.top_logprobs is not None:
             raise Unsupported(
-                f"{self.name} gives no log-probabilities here; take openai/…, completions/… or transformers/…"
+                f"{self.name} returns no log-probabilities; use openai/…, completions/… or transformers/…"
             )
         if not self.capabilities.samples:
             require_samples(self.name, request.samples, 1)
@@ -202,14 +202,14 @@ class LibraryModel:
         )
 
     @asynccontextmanager
-    async def _in_our_words(self) -> AsyncIterator[None]:
-        """Turn what the library raises into a `ModelError`; time-outs are turned by `remote.translated`."""
+    async def _model_errors(self) -> AsyncIterator[None]:
+        """Turn LiteLLM's errors into `ModelError`, except time-outs: `remote.translated` does that."""
         try:
             yield
         except (ModelError, openai.APITimeoutError):
             raise
         except self._litellm.ContentPolicyViolationError as error:
-            raise Refused(f"{self.name} declined: {_words(error)}") from error
+            raise Refused(f"{self.name} declined: {_message(error)}") from error
         except openai.APIError as error:
             raise self._error(error) from error
 
@@ -218,28 +218,28 @@ class LibraryModel:
         if any(isinstance(cause, httpx.TransportError | openai.APIConnectionError) for cause in causes):
             never_sent = any(isinstance(cause, httpx.ConnectError) for cause in causes)
             return Unavailable(
-                f"{self.name}: cannot reach the server ({_words(error)})", maybe_billed=not never_sent
+                f"{self.name}: cannot reach the server ({_message(error)})", maybe_billed=not never_sent
             )
         headers = _headers(error)
         status = getattr(error, "status_code", None)
-        # Answers that it cannot read have a status of the library's own, or come without a server's headers.
+        # Unreadable answers have LiteLLM's own status, or a 500 without a server's headers.
         if status == _UNREADABLE or not isinstance(status, int) or (status == 500 and not headers):
-            return Malformed(f"{self.name}: the server's answer has another shape ({_words(error)})")
+            return Malformed(f"{self.name}: the server's answer has an unexpected form ({_message(error)})")
         codes = (str(getattr(each, "code", None) or "") for each in (error, *causes))
         code = next((code for code in codes if code and not code.isdigit()), "")
-        return remote.status_error(self.name, status, _words(error), headers=headers, code=code)
+        return remote.status_error(self.name, status, _message(error), headers=headers, code=code)
 
 
 @cache
 def _library(name: str) -> Any:
     for variable in _FETCHED:
         os.environ.setdefault(variable, "True")
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads whatever .env lies about
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads any .env file it finds
     try:
         import litellm
     except ImportError as error:
-        raise Unsupported(f"{name} is reached through LiteLLM, which is not installed: {INSTALL}") from error
-    # It is about types of the library's own.
+        raise Unsupported(f"{name} needs LiteLLM, which is not installed: {INSTALL}") from error
+    # The warning is about LiteLLM's own types.
     warnings.filterwarnings("ignore", "Items? .* on TypedDict class", UserWarning)
     litellm.suppress_debug_info = True
     litellm.disable_aiohttp_transport = True
@@ -251,16 +251,16 @@ def _secrets() -> list[str]:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield what an error came of."""
+    """Yield the causes of an error, the nearest first."""
     while error is not None and (error := error.__cause__ or error.__context__) is not None:
         yield error
 
 
 def _headers(error: Any) -> Mapping[str, str]:
-    """Return the headers with which the server answered; the library makes up responses without any."""
-    given = getattr(error, "litellm_response_headers", None)
-    return given or getattr(getattr(error, "response", None), "headers", None) or {}
+    """Return the server's response headers; empty for responses that LiteLLM makes up."""
+    headers = getattr(error, "litellm_response_headers", None)
+    return headers or getattr(getattr(error, "response", None), "headers", None) or {}
 
 
-def _words(error: Any) -> str:
+def _message(error: Any) -> str:
     return str(getattr(error, "message", error)).partition("Traceback (most recent call last)")[0].strip()

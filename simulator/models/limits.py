@@ -1,11 +1,11 @@
-"""How many requests a server is sent at once, and when it is given up.
+"""Adaptive concurrency limits of servers, and circuit breakers.
 
-As many as it takes without complaining. Additive increase, multiplicative decrease, as TCP does it: the limit
-doubles per round until the first complaint (429 or overloaded), is halved at each complaint, and then grows
-by one per round. A complaint with Retry-After also holds back every further request to that server for so
-long. One that is broken, silent, or asks to be left alone for longer than anybody waits is given up: else
-every episode of a run would wait for the same silent server in turn. All models of one server share one
-`Limiter` and its `Circuit`.
+A server gets as many concurrent requests as it takes without complaining. Like TCP, the limit increases
+additively and decreases multiplicatively: it doubles per round until the first complaint (429 or overloaded),
+is halved at each complaint, and then grows by one per round. A complaint with Retry-After also holds back all
+further requests to that server for that time. A server that is broken, silent, or asks for a longer pause
+than we wait is given up; otherwise every episode of a run would wait for the same silent server in turn. All
+models of one server share one `Limiter` and its `Circuit`.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from simulator.models.errors import ModelError, RateLimited, ServerDown, TimedOu
 from simulator.models.layers import AnswerT, Backend, Layer, Send
 
 START = 16
-_SAY_AFTER = 10.0  # seconds that nobody needs to be told of
+_SAY_AFTER = 10.0  # seconds of waiting before a message
 MOST_WAIT: Final = 300.0
-"""Seconds that a server is waited for at most when it asks to be."""
+"""Longest pause, in seconds, that is granted to a server that asks for one."""
 
-_TIMED_OUT: Final = 3  # requests without an answer, one after the other, and no answer to any other
-_FAILED: Final = 6  # requests that failed otherwise
-_FAILED_SECONDS: Final = 60.0  # and for how long at least: servers restart
-_COOLING: Final = 30.0  # seconds until somebody may try again
+_TIMED_OUT: Final = 3  # consecutive time-outs after which a server is given up
+_FAILED: Final = 6  # consecutive failures of any kind after which it is given up,
+_FAILED_SECONDS: Final = 60.0  # if they have lasted this long: servers restart
+_COOLING: Final = 30.0  # seconds until the next attempt
 _SAY_EVERY: Final = 30.0
 
 _log = logging.getLogger(__name__)
 
 
 class Circuit:
-    """The health of one server, as far as it is known. Open means that nothing is sent."""
+    """A circuit breaker for one server; while it is open, nothing is sent."""
 
     def __init__(self, server: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Watch a server."""
+        """Start with a closed circuit for the server of this name."""
         self.server = server
         self._clock = clock
         self._failures = 0
@@ -52,35 +52,35 @@ class Circuit:
         self._said_at = float("-inf")
 
     def require_closed(self) -> None:
-        """Make sure that requests may be sent.
+        """Check that requests may be sent.
 
         Raises:
-            ServerDown: if the server was given up a moment ago; says why.
+            ServerDown: if the server was given up recently; says why.
         """
         if self._clock() < self._open_until:
             raise ServerDown(self._why)
 
     def succeeded(self) -> None:
-        """Note that the server has answered."""
+        """Record an answer."""
         self._failures = self._timed_out = 0
         self._failing_since = None
 
     def failed(self, error: ModelError, since: float) -> None:
-        """Note that a request sent at `since` failed.
+        """Record the failure of a request sent at `since`.
 
         Raises:
-            ServerDown: if the server is given up for it.
+            ServerDown: if the server is now given up.
         """
-        asked = error.retry_after
-        if asked is not None and asked > MOST_WAIT:
+        pause = error.retry_after
+        if pause is not None and pause > MOST_WAIT:
             self._give_up(
-                f"{self.server} asks not to be called for {duration(asked)}; nobody waits for more than "
+                f"{self.server} asks for a pause of {duration(pause)}, longer than the limit of "
                 f"{duration(MOST_WAIT)} ({error})",
                 error,
-                asked,
+                pause,
             )
         if isinstance(error, RateLimited) or not isinstance(error, TimedOut | Unavailable):
-            # It is there and answers, if not what one would like to hear.
+            # The server responds, even if with an error.
             return self.succeeded()
         self._failures += 1
         self._timed_out = self._timed_out + 1 if isinstance(error, TimedOut) else 0
@@ -89,13 +89,13 @@ class Circuit:
         if self._timed_out >= _TIMED_OUT or (self._failures >= _FAILED and lasting >= _FAILED_SECONDS):
             self._give_up(
                 f"{self.server} has not answered for {duration(lasting)} "
-                f"({self._failures} requests; the last: {error})",
+                f"({self._failures} requests failed; last error: {error})",
                 error,
                 _COOLING,
             )
 
     def say(self, message: str) -> None:
-        """Tell whoever watches the run who is waited for, now and then."""
+        """Log a message about the server, at most once every `_SAY_EVERY` seconds."""
         if self._clock() - self._said_at >= _SAY_EVERY:
             self._said_at = self._clock()
             _log.warning("%s: %s", self.server, message)
@@ -103,25 +103,25 @@ class Circuit:
     def _give_up(self, why: str, error: ModelError, seconds: float) -> None:
         self._open_until = self._clock() + min(seconds, MOST_WAIT)
         self._why = why
-        self.succeeded()  # after the pause one request may show whether it is back
+        self.succeeded()  # after the pause, requests may show whether it is back
         raise ServerDown(why) from error
 
 
 def duration(seconds: float) -> str:
-    """Return a time for people: ``5 s``, ``3 min``, ``24 h``."""
+    """Return seconds in readable form: ``5 s``, ``3 min``, ``24 h``."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 class Limiter:
-    """Places at one provider, for one event loop.
+    """Slots for requests at one provider, for one event loop.
 
     Attributes:
-        limit: how many requests may be under way now (whole part).
-        maximum: what `limit` never exceeds.
-        circuit: whether anything is sent at all.
-        closed_until: when the server may be called again, if it has asked to be left alone.
+        limit: how many requests may be in flight now (rounded down).
+        maximum: upper bound of `limit`.
+        circuit: the server's circuit breaker.
+        closed_until: end of a pause that the server has asked for.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Limiter:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Make a limiter for a server of that name; `clock` and `sleep` are there for tests."""
+        """Make a limiter for the named server; `clock` and `sleep` are for tests."""
         self.circuit = Circuit(server, clock=clock)
         self.maximum = maximum
         self.limit = float(min(start, maximum))
@@ -147,11 +147,11 @@ class Limiter:
 
     @property
     def has_place(self) -> bool:
-        """Return True if another request may be under way."""
+        """Return True if another request may be sent."""
         return self.active < int(self.limit)
 
     async def acquire(self) -> float:
-        """Wait for a place; returns when it was got, which `success` and `complaint` want to know."""
+        """Wait for a slot; return the time at which it was assigned, for `complaint`."""
         if not self.has_place or self._waiting:
             await self._queue()
         else:
@@ -165,20 +165,20 @@ class Limiter:
         return self._clock()
 
     def release(self) -> None:
-        """Give a place back."""
+        """Release a slot."""
         self.active -= 1
         self._admit()
 
     def success(self) -> None:
-        """Let the limit grow after an answer, unless so few are under way that it says nothing."""
+        """Raise the limit after an answer, unless too few requests are in flight to test it."""
         if self.active >= self.limit / 2 or self._waiting:
             step = 1.0 if self._slow_start else 1.0 / self.limit
             self.limit = min(float(self.maximum), self.limit + step)
 
     def complaint(self, since: float, retry_after: float | None = None) -> None:
-        """Halve the limit, as the provider complained of a request sent at `since`.
+        """Halve the limit after a complaint about a request sent at `since`.
 
-        Complaints of requests sent before the last cut say nothing about the limit after it.
+        Complaints about requests sent before the last cut do not count against the new limit.
         """
         now = self._clock()
         if retry_after is not None:
@@ -189,12 +189,12 @@ class Limiter:
             self.limit = max(1.0, self.limit / 2)
 
     def lower(self, maximum: int) -> None:
-        """Make sure that `maximum` is not exceeded from now on."""
+        """Lower the maximum from now on."""
         self.maximum = min(self.maximum, maximum)
         self.limit = min(self.limit, float(self.maximum))
 
     def restart(self) -> None:
-        """Begin with one place again, as with a server of which nothing is known."""
+        """Start again with one slot, as for an unknown server."""
         self.limit, self._slow_start = 1.0, True
 
     async def _queue(self) -> None:
@@ -204,7 +204,7 @@ class Limiter:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self.release()  # the place came at the same moment
+                self.release()  # the slot came at the same moment
             raise
 
     def _admit(self) -> None:
@@ -216,16 +216,16 @@ class Limiter:
 
 
 class Limited(Layer):
-    """Sends a request when the provider has a place for it."""
+    """Sends a request when the provider has a free slot."""
 
     def __init__(self, inner: Backend, maximum: int, limiter: Limiter | None = None) -> None:
-        """Wrap `inner`; without a `limiter`, the one that all models of its provider share."""
+        """Wrap `inner`; without a `limiter`, use the one shared by all models of its server."""
         super().__init__(inner)
         self._maximum = maximum
         self._limiter = limiter
 
     async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
-        """Send `request` once there is a place.
+        """Send `request` once a slot is free.
 
         Raises:
             ServerDown: if the server has been given up.
@@ -236,7 +236,7 @@ class Limited(Layer):
         circuit.require_closed()
         since = await limiter.acquire()
         try:
-            circuit.require_closed()  # it may have been given up while this request waited
+            circuit.require_closed()  # the server may have been given up in the meantime
             with watched(self.name, circuit):
                 answer = await send()
             limiter.success()
@@ -246,7 +246,7 @@ class Limited(Layer):
             if isinstance(error, RateLimited):
                 limiter.complaint(since, None if pause is None else min(pause, MOST_WAIT))
             if pause is not None and _SAY_AFTER < pause <= MOST_WAIT:
-                circuit.say(f"asks to be left alone for {duration(pause)}; waiting")
+                circuit.say(f"asks for a pause of {duration(pause)}; waiting")
             circuit.failed(error, since)
             raise
         finally:
@@ -256,14 +256,14 @@ class Limited(Layer):
 
 @contextmanager
 def watched(name: str, circuit: Circuit) -> Iterator[None]:
-    """Say who is waited for while an answer takes long."""
+    """Log a message now and then while an answer is slow."""
     loop = asyncio.get_running_loop()
     start = loop.time()
 
     timers: list[asyncio.TimerHandle] = []
 
     def say() -> None:
-        circuit.say(f"waiting for an answer of {name}, for {duration(loop.time() - start)} so far")
+        circuit.say(f"still waiting for an answer from {name}, after {duration(loop.time() - start)}")
         timers[:] = [loop.call_later(_SAY_AFTER, say)]
 
     timers.append(loop.call_later(_SAY_AFTER, say))
@@ -273,12 +273,12 @@ def watched(name: str, circuit: Circuit) -> Iterator[None]:
         timers[0].cancel()
 
 
-# One event loop, one set: futures must not cross loops, and the app runs its own beside a batch's.
+# One set per event loop: futures must not cross loops, and the app's loop runs next to a batch's.
 _shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], Limiter]] = WeakKeyDictionary()
 
 
 def shared_limiter(provider: str, base_url: str, maximum: int) -> Limiter:
-    """Return the running loop's limiter for a provider's server; of several maxima, the smallest counts."""
+    """Return the running loop's limiter for a provider's server; the smallest requested maximum applies."""
     limiters = _shared.setdefault(asyncio.get_running_loop(), {})
     limiter = limiters.get((provider, base_url))
     if limiter is None:

@@ -1,4 +1,4 @@
-"""From a model's name to a model: ``openai/gpt-4o``, ``replay/<run>``, … with all its layers."""
+"""Loading of models by name (``openai/gpt-4o``, ``replay/<run>``, …) with all their layers."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """The way to a model, and what is put around it.
+    """Options for reaching a model, and for the layers around it.
 
     Attributes:
-        base_url: another server with the provider's interface (vLLM, Ollama, llama.cpp, a proxy), or a fleet.
+        base_url: another server with the provider's API (vLLM, Ollama, llama.cpp, a proxy), or a fleet.
         api_key: by default ``$OPENAI_API_KEY`` or ``$ANTHROPIC_API_KEY``.
         timeout: seconds that one attempt may take.
         cache_path: SQLite file of the response cache; None for no cache.
-        cache: the cache that is asked instead of one in that file.
-        placed: finds a model that is computed from weights or recordings elsewhere than in this process.
-        max_attempts: requests sent per call at most, retries included.
-        max_malformed: how many answers that break the schema are asked for again.
-        max_seconds: no retry starts later than this after the call.
-        concurrency: requests under way at one provider at most; it may bear fewer, which is found out.
-        budget: money shared by all models that are given the same one.
-        prices_path: a price file on top of the built-in prices.
-        recorder: gets a row for every call; usually the log writer's ``put``.
+        cache: an open cache to use instead of `cache_path`.
+        placed: returns the backend of a model whose weights or recordings are in another process.
+        max_attempts: most requests sent per call, retries included.
+        max_malformed: how many malformed answers are retried.
+        max_seconds: seconds after the call in which retries may start.
+        concurrency: most requests in flight at one provider; the limit adapts to what the provider takes.
+        budget: spending limit, shared by all models with the same `Budget`.
+        prices_path: a price file that extends the built-in prices.
+        recorder: receives a row for every call; usually the log writer's ``put``.
         extra: body parameters sent with every request (``{"reasoning_effort": "low"}``).
-        decoding: replaces what requests say of how their texts are drawn.
+        decoding: overrides the decoding options of requests.
         sampling: whether the model takes temperature, stop sequences and log-probabilities; None to
-            decide by its name (the reasoning models of OpenAI and newer ones of Anthropic do not).
+            infer it from the name (OpenAI's reasoning models and Anthropic's newer models do not).
         recordings: the log in which ``replay/<run>`` finds answers.
-        script: what ``offline/script`` answers.
-        scorer: how ``offline/script`` scores a given text.
+        script: the answers of ``offline/script``, as a function of the request.
+        scorer: the scores of ``offline/script``, as a function of the request.
         latency: simulated seconds per answer of ``offline/script``.
-        device: where ``transformers/…`` and ``local/…`` run (``cpu``, ``cuda``, ``mps``); None to choose.
-        threads: of the CPU for one operation there; None for as many as torch finds good.
-        together: answers written at a time there. More are faster by far; a greedy answer then now and then
-            goes another way where two words are all but equally likely, so that this is part of what a
-            model is called in the log and in the cache.
+        device: device of ``transformers/…`` and ``local/…`` (``cpu``, ``cuda``, ``mps``); None to choose.
+        threads: their CPU threads per operation; None for torch's default.
+        together: answers they generate in parallel. This is much faster, but can change a greedy answer
+            where two words are almost equally likely, so it is part of the model's identity in the log
+            and in the cache.
     """
 
     base_url: Place | None = None
@@ -89,16 +89,16 @@ class ModelOptions:
 
 
 def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
-    """Return the model called `name`, ready to be asked; close it when done.
+    """Return the model called `name`, ready for requests; close it when done.
 
     Args:
-        name: ``provider/model``. Where the seats of one run use different servers,
-            ``provider/model@http://host:8000/v1`` names the model's own, and
+        name: ``provider/model``. If the seats of a run use different servers,
+            ``provider/model@http://host:8000/v1`` names the model's server, and
             ``provider/model@FILE.yaml`` its fleet.
-        options: how it is reached and what is put around it.
+        options: how to reach the model, and its layers.
 
     Raises:
-        InputError: if the name or an option is wrong; says which names there are.
+        InputError: if the name or an option is wrong; lists the known providers.
         AuthenticationFailed: if a key is missing; names the variable to set.
         BudgetExceeded: if there is a budget and the model has no price.
         Unsupported: if the backend is an extra that is not installed; says how to install it.
@@ -108,9 +108,9 @@ def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
 
 
 def load_backend(name: str, options: ModelOptions) -> Backend:
-    """Return the bare backend, without layers.
+    """Return a model's backend without layers.
 
-    `name`: ``provider/model``, or ``provider/model@http://host/v1`` for a server (or fleet) of its own.
+    `name`: ``provider/model``, or ``provider/model@http://host/v1`` for its own server (or fleet).
 
     Raises:
         InputError: if there is no such provider, or the name is not ``provider/model``.
@@ -119,23 +119,23 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
     if at_server and any(map(has_credentials, urls := addresses(at_server[2]))):
         raise InputError(
             f"{at_server[1]}@{','.join(map(public_url, urls))}: a model's name goes into the log, so it may "
-            "hold no password or key; set OPENAI_API_KEY, or give the address with --base-url"
+            "contain no password or key; set OPENAI_API_KEY, or give the URL with --base-url"
         )
     load, provider, model = required_provider(name)
     if options.placed is not None and provider in PLACED:
         return options.placed(name)
     if match := _AT_SERVER.fullmatch(model):
         model, url = match.groups()
-        # A log names the server of a run without its password; the run itself has it.
+        # The log names a run's server without its password; a resumed run has it in its options.
         if url != address_of(options.base_url):
             if url.startswith(PREFIX):
                 raise InputError(f"{name}: name the file of this fleet with --base-url FILE.yaml")
             options = replace(options, base_url=place_of(url))
     elif name.startswith(BY_LIBRARY):
-        options = replace(options, base_url=None)  # what --base-url names has models called openai/…
+        options = replace(options, base_url=None)  # --base-url is for models called openai/…
     if options.extra and not name.startswith(REMOTE):
         named = ", ".join(options.extra)
-        raise InputError(f"{name}: {named} is for models of a server, and this is none; leave it out")
+        raise InputError(f"{name}: {named} is only for models on a server; omit it")
     if isinstance(options.base_url, Fleet) and name.startswith(SERVED):
         return FleetModel(
             options.base_url,
@@ -147,7 +147,7 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
 
 
 def _options_for_server(options: ModelOptions, server: FleetServer) -> ModelOptions:
-    """Return how a server of a fleet is reached.
+    """Return the options for one server of a fleet.
 
     Raises:
         AuthenticationFailed: if its key is not in the environment.
@@ -162,7 +162,7 @@ def _options_for_server(options: ModelOptions, server: FleetServer) -> ModelOpti
 
 
 def required_provider(name: str) -> tuple[Callable[[str, ModelOptions], Any], str, str]:
-    """Return what loads the models of a provider, its name, and the model's.
+    """Return the loading function of a model's provider, the provider's name, and the model's name.
 
     Raises:
         InputError: if there is no such provider, or it cannot be imported, or the name is not
@@ -171,8 +171,8 @@ def required_provider(name: str) -> tuple[Callable[[str, ModelOptions], Any], st
     provider, slash, model = name.partition("/")
     added = catalog.extension_names(catalog.MODELS)
     if provider not in PROVIDERS and provider not in added:
-        known = ", ".join(f"{each}/…" for each in (*added, *PROVIDERS))
-        raise InputError(f"unknown model {name!r}: there is no provider {provider!r}; known are {known}")
+        names = ", ".join(f"{each}/…" for each in (*added, *PROVIDERS))
+        raise InputError(f"unknown model {name!r}: there is no provider {provider!r}; known: {names}")
     if not slash or not model:
         raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
     load = PROVIDERS[provider] if provider in PROVIDERS else catalog.extension(catalog.MODELS, provider)
@@ -186,7 +186,7 @@ def bare_name(name: str) -> str:
 
 
 def addressed(name: str) -> str:
-    """Return a model's name as a log may have it: with a fleet's name for its file.
+    """Return a model's name for the log: with its fleet's name in place of the file.
 
     Raises:
         InputError: if that file is missing or wrong.
@@ -203,7 +203,7 @@ def stack(backend: Backend, options: ModelOptions) -> Backend:
     if backend.name.startswith(REMOTE) and not isinstance(backend, FleetModel):
         model = Limited(model, options.concurrency)
     price = _price(backend, options)
-    _tell(backend, price)
+    _warn(backend, price)
     model = Metered(model, price, options.budget)
     policy = RetryPolicy(
         max_attempts=options.max_attempts,
@@ -220,12 +220,12 @@ def stack(backend: Backend, options: ModelOptions) -> Backend:
     return Decoded(model, options.decoding) if options.decoding.chosen else model
 
 
-def _tell(backend: Backend, price: Price | None) -> None:
-    """Say once what a user might not expect of this model; it is in the log's rows, too."""
+def _warn(backend: Backend, price: Price | None) -> None:
+    """Log once what a user might not expect of this model; the rows of its calls have it, too."""
     if price is None:
-        _log.warning("%s has no price: its cost stays unknown (see $%s)", backend.name, PRICES_VARIABLE)
+        _log.warning("%s has no price, so its cost is unknown (see $%s)", backend.name, PRICES_VARIABLE)
     if "temperature" in backend.ignored:
-        _log.warning("%s takes no temperature: none is sent", backend.name)
+        _log.warning("%s takes no temperature, so none is sent", backend.name)
 
 
 def _price(backend: Backend, options: ModelOptions) -> Price | None:
@@ -234,24 +234,24 @@ def _price(backend: Backend, options: ModelOptions) -> Price | None:
     return price or getattr(backend, "listed_price", None)
 
 
-def _way(options: ModelOptions) -> dict[str, Any]:
-    """Return how a server is reached, as backends take it."""
+def _connection(options: ModelOptions) -> dict[str, Any]:
+    """Return the arguments with which backends reach a server."""
     return {name: getattr(options, name) for name in ("base_url", "api_key", "timeout", "extra")}
 
 
 def _at_server(provider: str, model: str, options: ModelOptions) -> Backend:
-    # The SDKs take a while to import.
+    # The SDKs are slow to import.
     if provider == "anthropic":
         from simulator.models.anthropic_backend import AnthropicModel
 
-        return AnthropicModel(model, **_way(options), sampling=options.sampling)
+        return AnthropicModel(model, **_connection(options), sampling=options.sampling)
     if provider == "completions":
         from simulator.models.openai_backend import CompletionsModel
 
-        return CompletionsModel(model, **_way(options))
+        return CompletionsModel(model, **_connection(options))
     from simulator.models.openai_backend import OpenAIModel
 
-    return OpenAIModel(model, **_way(options), sampling=options.sampling)
+    return OpenAIModel(model, **_connection(options), sampling=options.sampling)
 
 
 def _by_library(provider: str, model: str, options: ModelOptions) -> Backend:
@@ -259,9 +259,9 @@ def _by_library(provider: str, model: str, options: ModelOptions) -> Backend:
 
     if isinstance(options.base_url, Fleet):
         raise InputError(
-            f"{provider}/{model}: a fleet's servers have models called openai/… or completions/…"
+            f"{provider}/{model}: a fleet only serves models called openai/…, completions/… or anthropic/…"
         )
-    return LibraryModel(provider, model, **_way(options))
+    return LibraryModel(provider, model, **_connection(options))
 
 
 def _transformers(path: str, options: ModelOptions, identity: Identity | None = None) -> Backend:
@@ -282,9 +282,7 @@ def _local(model: str, options: ModelOptions) -> Backend:
 
 def _load_offline(model: str, options: ModelOptions) -> Backend:
     if options.script is None:
-        raise InputError(
-            f"offline/{model} answers what a function says, and there is none: pass ModelOptions(script=…)"
-        )
+        raise InputError(f"offline/{model} needs a function that answers: pass ModelOptions(script=…)")
     return ScriptModel(options.script, name=model, latency=options.latency, scorer=options.scorer)
 
 
@@ -296,7 +294,7 @@ def _replay(model: str, options: ModelOptions) -> Backend:
 
 WEIGHTS = ("transformers", "local")
 PLACED = (*WEIGHTS, "replay")
-"""Providers of models that need something of a machine: its weights and processor, or its log."""
+"""Providers of models tied to a machine: to its weights and processors, or to its log."""
 PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "openai": partial(_at_server, "openai"),
     "completions": partial(_at_server, "completions"),

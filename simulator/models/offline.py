@@ -1,4 +1,4 @@
-"""Chat models without a network: a function answers (``offline/<name>``), or a logged run (``replay/<run>``).
+"""Chat models without a network: scripted (``offline/<name>``) or replayed from a log (``replay/<run>``).
 
 Scripts are for tests, benchmarks and scripted studies.
 """
@@ -29,10 +29,10 @@ Latency = float | Callable[[Request], float]
 
 
 class ScriptModel:
-    """``offline/<name>``: answers what a function of the request returns.
+    """``offline/<name>``: a model whose answers a function returns.
 
-    The function returns the text, an object (it becomes the JSON text of the answer, and is checked
-    against the request's schema like any model's answer), a whole `Completion`, or an exception to raise.
+    The function returns a text, an object (sent as JSON, and checked against the request's schema like any
+    answer), a `Completion`, or an exception to raise.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class ScriptModel:
         """Make a scripted model.
 
         Args:
-            script: what to answer.
-            name: its name after ``offline/``.
+            script: returns the answer to a request.
+            name: the name after ``offline/``.
             latency: simulated seconds per answer, a number or a function of the request.
-            capabilities: what it claims to be able to do; by default everything it can.
-            scorer: how to score a given text; None if it cannot.
+            capabilities: the abilities it claims; by default all that it has.
+            scorer: returns the scores of a given text; None if the model cannot score.
         """
         self.identity = Identity("offline", name)
         self.name = self.identity.name
@@ -67,7 +67,7 @@ class ScriptModel:
         """Answer `request` after the simulated latency.
 
         Raises:
-            BaseException: whatever the script returned or raised.
+            BaseException: the exception that the script returned or raised.
         """
         latency = self._latency(request) if callable(self._latency) else self._latency
         if latency > 0:
@@ -75,11 +75,11 @@ class ScriptModel:
         return _completion(self._script(request), latency)
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Score a text, at once.
+        """Score a text, without latency.
 
         Raises:
             Unsupported: if there is no scorer.
-            BaseException: whatever the scorer returned or raised.
+            BaseException: the exception that the scorer returned or raised.
         """
         if self._scorer is None:
             raise cannot_score(self.name)
@@ -118,8 +118,8 @@ _ASKED: Final = """
     )
     GROUP BY 1, 2, 3 ORDER BY min(seq)
 """
-"""By model: continued texts? answered chats? gave log-probabilities? scored texts? What did it ignore?"""
-# To decline is an answer, too.
+"""By model: did it continue texts, answer chats, give log-probabilities, score texts; what did it ignore?"""
+# A refusal is an answer, too.
 _ANSWER: Final = """
     SELECT c.response, c.error FROM model_calls c JOIN episodes e ON e.id = c.episode_id
     WHERE e.run_id = ? AND c.request_key = ? AND c.error IN ('', 'Refused') ORDER BY c.seq LIMIT 1
@@ -129,31 +129,31 @@ _ANSWER: Final = """
 class ReplayModel:
     """``replay/<run>``: the logged answer to the same messages, parameters, schema and repeat index.
 
-    A text is scored with the logged numbers of the same text, offsets and length of tables. It can do what
-    the run's models were asked for, so that seats ask it as they asked them.
+    A text is scored with the logged numbers for the same text, offsets and `top`. The model claims the
+    abilities that the run used, so that seats send it the same requests.
 
-    Which of the run's models had been asked does not matter, so one replayed run serves all seats; only
-    where two of them were asked the very same and answered differently, nothing can be replayed.
+    All models of the run are searched, so one replayed run serves all seats; only if two of them answered
+    an identical request differently, that answer cannot be replayed.
     """
 
     def __init__(self, run_id: str, log: Path) -> None:
-        """Read who was asked in a run. The log is opened for each look-up: there is nothing to close.
+        """Read which models a run used. The log is opened for each look-up, so nothing needs closing.
 
         Raises:
-            InputError: if nobody was.
+            InputError: if the run has no model calls.
             LogError: if the log cannot be read.
         """
         with LogReader(log) as reader, reader.connection() as connection:
             rows = connection.execute(_ASKED, [run_id]).fetchall()
         if not rows:
             raise InputError(
-                f"no model was asked in run {run_id!r}, so there is nothing to replay; check its name"
+                f"run {run_id!r} has no model calls, so there is nothing to replay; check its name"
             )
         self.run_id = run_id
         self.identity = Identity("replay", run_id)
         self.name = self.identity.name
         plain, chats, logprobs, scoring = (any(answers) for answers in list(zip(*rows, strict=True))[3:7])
-        # As of backends, one thing goes with another.
+        # Backends that score can also return log-probabilities and continue texts.
         self.capabilities = Capabilities(
             logprobs=logprobs or scoring,
             schema=chats,
@@ -164,7 +164,7 @@ class ReplayModel:
         )
         self.ignored = frozenset.intersection(*(frozenset(json.loads(row[7] or "[]")) for row in rows))
         self._log = log
-        self._asked = tuple(_identity(*row[:3]) for row in rows)
+        self._identities = tuple(_identity(*row[:3]) for row in rows)
 
     async def complete(self, request: Request) -> Completion:
         """Return the logged answer.
@@ -178,7 +178,7 @@ class ReplayModel:
         except NotRecorded:
             if request.samples == 1:
                 raise
-        # Whoever answered could not draw several at once.
+        # The original model drew its samples one by one.
         return together([self._logged_answer(single, completion_of) for single in singles(request)])
 
     async def score(self, request: ScoreRequest) -> Scored:
@@ -193,7 +193,7 @@ class ReplayModel:
         self, request: Request | ScoreRequest, read: Callable[[Mapping[str, Any]], AnswerT]
     ) -> AnswerT:
         content = content_key(request)
-        keys = {each.name: combined_key(each, content) for each in self._asked}
+        keys = {each.name: combined_key(each, content) for each in self._identities}
         with LogReader(self._log) as reader, reader.connection() as connection:
             rows = {
                 name: connection.execute(_ANSWER, [self.run_id, key]).fetchone() for name, key in keys.items()
@@ -208,7 +208,7 @@ class ReplayModel:
         first, *others = answers.values()
         if any(_answer_text(other) != _answer_text(first) for other in others):
             raise NotRecorded(
-                f"run {self.run_id!r} has different answers of {' and '.join(answers)} to one request"
+                f"run {self.run_id!r} has different answers from {' and '.join(answers)} to the same request"
             )
         if isinstance(first, Refused):
             raise first

@@ -1,8 +1,8 @@
-"""OpenAI's language, which many servers speak (vLLM, Ollama, llama.cpp, proxies): chat and text completions.
+"""OpenAI's API, which many servers implement (vLLM, Ollama, llama.cpp, proxies): chat and text completions.
 
-Servers of one's own score texts, too, by text completions (``/v1/completions``): a text is echoed with
-log-probabilities. That takes one request for all labels; the server tokenises the text, so a label that its
-tokenizer glues to what is before it cannot be scored.
+Such servers can also score texts through text completions (``/v1/completions``), which echo a text with
+log-probabilities. One request scores all labels, but the server tokenises the text, so a label that its
+tokenizer merges with the text before it cannot be scored.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from simulator.models.tokens import Token, is_glued
 
 MOST_TOP_LOGPROBS: Final = 20
 
-# Reasoning models reject temperature, stop sequences and log-probabilities; GPT-5's chat variant does not.
+# Reasoning models reject temperature, stop sequences and log-probabilities; the GPT-5 chat models do not.
 _REASONING = re.compile(r"(?:o\d|gpt-(?!35)(?:[5-9]|\d{2,})(?!-chat))")
 
-# Servers round log-probabilities, and the largest counts most.
+# Servers round log-probabilities, so a sum may slightly exceed 1.
 _ROUNDED: Final = 0.01
 
 
 class OpenAIServer(remote.ServerModel):
-    """A model on such a server."""
+    """A model on a server with OpenAI's API."""
 
     sdk: ClassVar[Any] = openai
     sdk_client: ClassVar[Any] = openai.AsyncOpenAI
@@ -54,17 +54,17 @@ class OpenAIServer(remote.ServerModel):
     key_variables = ("OPENAI_API_KEY",)
 
     def _with_extra(self, **fields: Any) -> dict[str, Any]:
-        """Return a request's body with what is sent with every request."""
+        """Return a request's body with the parameters sent with every request."""
         return fields | ({"extra_body": dict(self.identity.extra)} if self.identity.extra else {})
 
     def _gave_no_logprobs(self) -> Unsupported:
         return Unsupported(
-            f"{self.name} at {self.identity.base_url} was asked for log-probabilities and gave none; "
-            "take another server or model"
+            f"{self.name} at {self.identity.base_url} was asked for log-probabilities and returned none; "
+            "use another server or model"
         )
 
     def _distribution(self, table: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
-        """Return a table of log-probabilities if it can be (a part of) a distribution.
+        """Return `table` if its probabilities can be part of a distribution.
 
         Raises:
             Unsupported: if its probabilities add up to more than 1.
@@ -72,14 +72,14 @@ class OpenAIServer(remote.ServerModel):
         total = math.fsum(math.exp(min(logprob, 1.0)) for _, logprob in table)
         if total > 1 + _ROUNDED:
             raise Unsupported(
-                f"{self.name} at {self.identity.base_url} gave {len(table)} tokens for one place, whose "
-                f"probabilities add up to {total:.3g}, more than 1; take another server or model"
+                f"{self.name} at {self.identity.base_url} returned {len(table)} tokens for one position, and "
+                f"their probabilities add up to {total:.3g}, more than 1; use another server or model"
             )
         return table
 
 
 def drawn(request: Request, *, sampling: bool = True) -> dict[str, Any]:
-    """Return how tokens are to be drawn, as far as a request says and a model (no `sampling`) takes it."""
+    """Return a request's sampling parameters; without `sampling`, only the seed."""
     body: dict[str, Any] = {}
     if sampling:
         body["temperature"] = request.temperature
@@ -100,9 +100,9 @@ class OpenAIModel(OpenAIServer):
     provider = "openai"
 
     def __init__(self, model: str, *, sampling: bool | None = None, **settings: Any) -> None:
-        """As `ServerModel`; `sampling` says whether the model takes temperature, stop and log-probabilities.
+        """Make a client.
 
-        It is decided by the model's name where it is None.
+        `sampling`: whether the model takes temperature, stop and log-probabilities; None to infer it.
         """
         super().__init__(model, **settings)
         self._sampling = not _REASONING.match(model) if sampling is None else sampling
@@ -110,7 +110,7 @@ class OpenAIModel(OpenAIServer):
             logprobs=self._sampling, schema=True, seed=True, samples=self._sampling
         )
         self.ignored = frozenset[str]() if self._sampling else frozenset({"temperature", "top_p"})
-        # OpenAI has renamed the parameter; other servers know the old name.
+        # OpenAI has renamed the parameter; other servers use the old name.
         renamed = self.official or _REASONING.match(model)
         self._limit_name = "max_completion_tokens" if renamed else "max_tokens"
 
@@ -138,14 +138,14 @@ class OpenAIModel(OpenAIServer):
 
     def _logprobs(self, top: int) -> dict[str, Any]:
         if not self.capabilities.logprobs:
-            raise Unsupported(f"{self.name} gives no log-probabilities; take a model that does")
+            raise Unsupported(f"{self.name} returns no log-probabilities; use a model that does")
         if not 0 <= top <= MOST_TOP_LOGPROBS:
             raise Unsupported(f"top_logprobs must be between 0 and {MOST_TOP_LOGPROBS}, not {top}")
         return {"logprobs": True, "top_logprobs": top}
 
     def _completion(self, answer: object, request: Request) -> Completion:
         if not isinstance(answer, ChatCompletion) or not answer.choices:
-            raise Malformed(f"{self.name}: the server's answer is no chat completion", text=str(answer))
+            raise Malformed(f"{self.name}: the server's answer is not a chat completion", text=str(answer))
         choice, usage = answer.choices[0], openai_usage(answer)
         if choice.message is None:
             raise Malformed(f"{self.name}: the server's answer has no message", text=str(answer), usage=usage)
@@ -178,19 +178,19 @@ class OpenAIModel(OpenAIServer):
 
 
 def refuse_declined(name: str, choice: Any, usage: Usage) -> None:
-    """Refuse an answer in OpenAI's form in which the model, or a filter, declines.
+    """Raise if a choice of OpenAI's API is a refusal by the model or a filter.
 
     Raises:
-        Refused: with what was said instead.
+        Refused: with the text of the refusal.
     """
     refusal = getattr(choice.message, "refusal", None)
     if refusal or choice.finish_reason == "content_filter":
-        said = refusal or choice.message.content or ""
-        raise Refused(f"{name} declined: {said or 'content filter'}", text=said, usage=usage)
+        reason = refusal or choice.message.content or ""
+        raise Refused(f"{name} declined: {reason or 'content filter'}", text=reason, usage=usage)
 
 
 def openai_usage(answer: Any) -> Usage:
-    """Return what an answer in OpenAI's form took."""
+    """Return the usage of an answer of OpenAI's API."""
     usage = getattr(answer, "usage", None)
     if usage is None:
         return Usage()
@@ -218,11 +218,11 @@ class CompletionsModel(OpenAIServer):
         """Continue a plain text.
 
         Raises:
-            Unsupported: if it is a chat.
+            Unsupported: if it has chat messages.
             ModelError: see `simulator.models.errors`.
         """
         if not request.plain:
-            raise Unsupported(f"{self.name} continues plain texts only; for a chat take openai/…")
+            raise Unsupported(f"{self.name} can only continue plain texts; for chats use openai/…")
         body = self._with_extra(prompt=plain_text(request), max_tokens=request.max_tokens, **drawn(request))
         if request.top_logprobs is not None:
             body["logprobs"] = request.top_logprobs
@@ -236,24 +236,24 @@ class CompletionsModel(OpenAIServer):
         return Completion(
             text=choice.text,
             samples=drawn_samples(self.name, request, [each.text for each in answer.choices]),
-            logprobs=() if request.top_logprobs is None else self._written(choice.logprobs),
+            logprobs=() if request.top_logprobs is None else self._token_logprobs(choice.logprobs),
             usage=openai_usage(answer),
             finish_reason=choice.finish_reason or "stop",
         )
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Score a text, or the texts that may follow it, in one request.
+        """Score a text, or its continuations, in one request.
 
-        A continuation in whose middle a token of the server's begins, but none where it begins itself, has
-        no log-probability.
+        A continuation without a token boundary at its start, in the server's tokenisation, has no
+        log-probability.
 
         Raises:
-            BadRequest: if the server's tokenizer has no token of its own for a label.
-            Unsupported: if the server gives no log-probabilities of the text it is sent.
+            BadRequest: if the server's tokenizer has no separate token for a label.
+            Unsupported: if the server returns no log-probabilities of the text it was sent.
             ModelError: see `simulator.models.errors`.
         """
         texts = [request.text + after for after in request.continuations] or [request.text]
-        # Servers differ in whether nothing may be written; one token may be everywhere.
+        # Some servers reject a limit of 0 tokens; all accept 1.
         body = self._with_extra(max_tokens=1, temperature=0.0, echo=True, logprobs=request.top)
         body["prompt"] = texts if request.continuations else request.text
         return await self._create(
@@ -264,7 +264,7 @@ class CompletionsModel(OpenAIServer):
         answer = self._require_answer(response)
         choices = sorted(answer.choices, key=lambda choice: choice.index)
         if len(choices) < len(texts):
-            raise Malformed(f"{self.name}: {len(texts)} texts were sent, and {len(choices)} came back")
+            raise Malformed(f"{self.name}: {len(texts)} texts were sent, but {len(choices)} came back")
         if request.continuations:
             start = len(request.text)
             pairs = zip(texts, choices, strict=True)
@@ -279,37 +279,37 @@ class CompletionsModel(OpenAIServer):
             number = self._place(request.text, tokens, offset)
             logprob = (logprobs.token_logprobs or [])[number]
             if logprob is None:
-                raise BadRequest(f"nothing is before character {offset}, so nothing can be expected there")
+                raise BadRequest(f"character {offset} cannot be scored: no text comes before it")
             top = self._distribution(_table(tables[number], request.top))
             positions.append(Position(offset=offset, token=words[number], logprob=logprob, top=top))
         return Scored(positions=tuple(positions), usage=openai_usage(answer))
 
     def _require_answer(self, answer: object) -> TextCompletion:
         if not isinstance(answer, TextCompletion) or not answer.choices or answer.choices[0].text is None:
-            raise Malformed(f"{self.name}: the server's answer is no text completion", text=str(answer))
+            raise Malformed(f"{self.name}: the server's answer is not a text completion", text=str(answer))
         return answer
 
     def _echo_logprobs(self, choice: Any) -> Any:
         logprobs = choice.logprobs
         if logprobs is None or not logprobs.tokens or len(logprobs.token_logprobs or ()) < 2:
             raise Unsupported(
-                f"{self.name} at {self.identity.base_url} gives no log-probabilities of the text it is sent; "
-                "take another server"
+                f"{self.name} at {self.identity.base_url} returned no log-probabilities of the text it was "
+                "sent; use another server"
             )
         return logprobs
 
     def _likelihood(self, text: str, start: int, logprobs: Any) -> Likelihood:
         """Return the sum over the tokens of `text` from `start` on, parts of characters included."""
         tokens = self._place_tokens(text, logprobs.tokens)
-        whole = [token for token in tokens if token.end > token.start]
-        before = next((token.id for token in whole if token.end == start), None)
-        last = next((token.id for token in whole if token.end == len(text)), None)
+        located = [token for token in tokens if token.end > token.start]
+        before = next((token.id for token in located if token.end == start), None)
+        last = next((token.id for token in located if token.end == len(text)), None)
         if before is None or last is None:
             return Likelihood(None, 0)
         values = logprobs.token_logprobs[before + 1 : last + 1]
         return Likelihood(sum(_IMPOSSIBLE if value is None else value for value in values), len(values))
 
-    def _written(self, logprobs: Any) -> tuple[TokenLogprob, ...]:
+    def _token_logprobs(self, logprobs: Any) -> tuple[TokenLogprob, ...]:
         if logprobs is None or logprobs.tokens is None or logprobs.token_logprobs is None:
             raise self._gave_no_logprobs()
         tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(logprobs.tokens)
@@ -319,10 +319,10 @@ class CompletionsModel(OpenAIServer):
         )
 
     def _place_tokens(self, text: str, words: list[str]) -> list[Token]:
-        """Return where each token lies in the text.
+        """Return the span of each token in the text.
 
-        Found from the tokens themselves, since servers count differently: some count what they put before
-        a text, some bytes. Tokens that hold a part of a character are passed over.
+        It is found from the tokens themselves, since servers count offsets differently (some count special
+        tokens before the text, some count bytes). Tokens that are part of a character get an empty span.
         """
         tokens, end = [], 0
         for number, word in enumerate(words):
@@ -341,11 +341,11 @@ class CompletionsModel(OpenAIServer):
                     break
                 return token.id
         raise BadRequest(
-            f"the tokenizer of {self.name} has no token for character {offset} of the text alone; "
-            "take the model through transformers/…, which can cut there"
+            f"the tokenizer of {self.name} has no separate token for character {offset} of the text; "
+            "run the model through transformers/…, which can split the text there"
         )
 
 
 def _table(table: Mapping[str, float] | None, most: int | None = None) -> tuple[tuple[str, float], ...]:
-    """Return the likeliest first. Servers send no order, and some one more than they were asked for."""
+    """Return the `most` likeliest tokens in order; servers send them unordered, some one too many."""
     return tuple(sorted((table or {}).items(), key=lambda each: -each[1])[:most])

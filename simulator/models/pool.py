@@ -1,13 +1,13 @@
-"""The servers of a fleet at work: which gets the next request, which are out of service, who waits.
+"""Load balancing of a fleet: the server for the next request, servers out of service, waiting requests.
 
-A request goes to the server that is expected to be done with it first: few requests under way, quick
-answers, a large weight. One that has read the head of the prompt before is preferred unless it is twice as
-loaded, since it need not read that again. Where no server has a free place, requests wait together, so that
-none is stuck behind a slow one. How many a server takes is found out as for any (`limits.Limiter`), within
-its capacity.
+A request goes to the server expected to finish it first: few requests in flight, quick answers, a large
+weight. A server that has already read the beginning of the prompt (its prefix cache is warm) is preferred
+unless it is twice as loaded. If no server has a free slot, requests wait in one queue, so that none is stuck
+behind a slow server. The number of requests a server takes is found as for any other (`limits.Limiter`), up
+to its capacity.
 
-A server that fails, or is silent and gives no sign of life, is out of service; what was under way there is
-sent elsewhere. It is asked for a sign of life now and then, and gets requests again when it gives one.
+A server that fails, or is silent and fails a health check, goes out of service, and its requests are sent
+elsewhere. It is checked now and then, and gets requests again once a check succeeds.
 """
 
 from __future__ import annotations
@@ -28,83 +28,83 @@ from simulator.models.fleet import FleetServer
 from simulator.models.limits import MOST_WAIT, START, Limiter, duration
 
 CHECK_EVERY: Final = 1.0
-"""Seconds between two looks at servers that are silent or out of service."""
-_SILENT: Final = 5.0  # seconds without any answer after which a sign of life is wanted
-_AGAIN: Final = 5.0  # seconds until a server that gives none is asked again
-_LONGEST_REST: Final = 60.0  # seconds for which one that is there, but fails again and again, is left alone
-_PATIENCE: Final = 60.0  # seconds that requests wait while no server is there at all
-_SMOOTHING: Final = 0.2  # weight of the last answer in the average time of one
-_STALE: Final = 60.0  # seconds after which the time of an old answer says nothing
+"""Seconds between two rounds of health checks."""
+_SILENT: Final = 5.0  # seconds without an answer before a busy server is checked
+_AGAIN: Final = 5.0  # seconds between a failed check and the next
+_LONGEST_REST: Final = 60.0  # longest rest, in seconds, of a server that passes checks but keeps failing
+_PATIENCE: Final = 60.0  # seconds that requests wait while no server is in service
+_SMOOTHING: Final = 0.2  # weight of the latest answer in the average time
+_STALE: Final = 60.0  # seconds after which a measured time is ignored
 _MINUTE: Final = 60.0
-_AHEAD: Final = 16  # waiting requests among which one is looked for that a server knows the head of
-_BLOCK: Final = 1024  # characters of a prompt that are known or not as a whole
-_HEADS: Final = 50_000
+_AHEAD: Final = 16  # waiting requests searched for one whose prefix a server has read
+_BLOCK: Final = 1024  # characters per block of a prompt's prefix
+_HEADS: Final = 50_000  # prefixes remembered
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, kw_only=True)
 class Member:
-    """A server of a fleet as it is now, on one event loop; shared by all models that are asked there.
+    """The state of a fleet's server on one event loop, shared by all models on that server.
 
     Attributes:
-        heard: when it last gave an answer or a sign of life.
-        seconds: that an answer takes on average; None if not known.
-        measured: when that was last seen.
-        failures: how often it has failed since its last answer.
-        rests_until: when it may be asked for a sign of life; None if it is in service.
-        since: when it was last put into service.
-        under_way: what ends the requests that it has.
-        sent: when the last requests were sent, where so many a minute are allowed.
-        pools: those who may wait for a place of it.
+        last_sign: time of its last answer or successful check.
+        seconds: average time of an answer; None if unknown.
+        measured_at: time of the last answer in that average.
+        failures: failures since its last answer.
+        rests_until: time of its next check; None if it is in service.
+        in_service_since: time when it was last put into service.
+        in_flight: the timeouts of its requests, to end them early.
+        sent_at: times of its last requests, if requests per minute are limited.
+        pools: the pools whose requests may wait for it.
     """
 
     server: FleetServer
     limiter: Limiter
-    heard: float
+    last_sign: float
     seconds: float | None = None
-    measured: float = float("-inf")
+    measured_at: float = float("-inf")
     failures: int = 0
     rests_until: float | None = None
-    since: float = float("-inf")
-    under_way: set[asyncio.Timeout] = field(default_factory=set)
-    sent: deque[float] = field(default_factory=deque)
+    in_service_since: float = float("-inf")
+    in_flight: set[asyncio.Timeout] = field(default_factory=set)
+    sent_at: deque[float] = field(default_factory=deque)
     pools: WeakSet[Pool] = field(default_factory=WeakSet)
 
     @property
     def in_service(self) -> bool:
-        """Return True if it is sent requests."""
+        """Return True if it gets requests."""
         return self.rests_until is None
 
     def opens_at(self, now: float) -> float:
-        """Return when it may be sent a request, places aside."""
+        """Return the earliest time for the next request, free slots aside."""
         limit = self.server.per_minute
-        full = limit is not None and len(self.sent) >= limit
-        return max(now, self.limiter.closed_until, self.sent[0] + _MINUTE if full else now)
+        full = limit is not None and len(self.sent_at) >= limit
+        return max(now, self.limiter.closed_until, self.sent_at[0] + _MINUTE if full else now)
 
     def is_free(self, now: float) -> bool:
-        """Return True if it may be sent a request now."""
+        """Return True if it can take a request now."""
         return self.in_service and self.limiter.has_place and self.opens_at(now) <= now
 
     def take(self, now: float) -> None:
-        """Count a request that is sent now."""
+        """Count a request sent now."""
         self.limiter.active += 1
         if self.server.per_minute is not None:
-            self.sent.append(now)
-            if len(self.sent) > self.server.per_minute:
-                self.sent.popleft()
+            self.sent_at.append(now)
+            if len(self.sent_at) > self.server.per_minute:
+                self.sent_at.popleft()
 
-    def answered(self, now: float, seconds: float) -> None:
-        """Note an answer and the time that it took."""
-        known = None if now - self.measured > _STALE else self.seconds
-        self.seconds = seconds if known is None else known + _SMOOTHING * (seconds - known)
-        self.heard = self.measured = now
+    def record_answer(self, now: float, seconds: float) -> None:
+        """Record an answer that took `seconds`."""
+        average = None if now - self.measured_at > _STALE else self.seconds
+        self.seconds = seconds if average is None else average + _SMOOTHING * (seconds - average)
+        self.last_sign = self.measured_at = now
         self.failures = 0
         self.limiter.success()
 
     def expected(self, now: float, usual: float) -> float:
-        """Return seconds that an answer takes; `usual` where nothing is known."""
-        return usual if self.seconds is None or now - self.measured > _STALE else self.seconds
+        """Return the expected seconds for an answer; `usual` if unknown."""
+        return usual if self.seconds is None or now - self.measured_at > _STALE else self.seconds
 
 
 @dataclass(eq=False)
@@ -115,12 +115,12 @@ class _Waiter:
 
 
 class Pool:
-    """The places at the servers of one model, for which its requests wait on one event loop."""
+    """The queue of one model's requests for slots at its servers, on one event loop."""
 
     def __init__(
         self, name: str, members: Sequence[Member], is_alive: Callable[[Member], Awaitable[bool]]
     ) -> None:
-        """Make a pool for the fleet called `name`; `is_alive` asks a server for a sign of life."""
+        """Make a pool for the fleet called `name`; `is_alive` checks a server's health."""
         self.members = tuple(members)
         self._bits = {member: 1 << number for number, member in enumerate(members)}
         self._name = name
@@ -138,10 +138,10 @@ class Pool:
             member.pools.add(self)
 
     async def acquire(self, request: Request | ScoreRequest) -> Member:
-        """Wait for a place at a server; give it back with `release`.
+        """Wait for a slot at a server; `release` it afterwards.
 
         Raises:
-            ServerDown: if no server has been there for a while.
+            ServerDown: if no server has been in service for a while.
         """
         heads = heads_of(request)
         self._watch()
@@ -154,25 +154,25 @@ class Pool:
                 member = await waiter.place
             except asyncio.CancelledError:
                 if waiter.place.done() and not waiter.place.cancelled() and not waiter.place.exception():
-                    self.release(waiter.place.result())  # the place came at the same moment
+                    self.release(waiter.place.result())  # the slot came at the same moment
                 raise
         else:
             self.take(member)
         return member
 
     def take(self, member: Member) -> Member:
-        """Return a server with a place taken, also one that it does not have."""
+        """Reserve a slot on a server, even above its capacity, and return the server."""
         self._watch()
         member.take(self._now())
         return member
 
     def take_other(self, member: Member) -> Member | None:
-        """Return another server than `member`, which is asked the same; None if no other is in service."""
+        """Reserve a slot on the least busy other server in service; None if there is no other."""
         others = [each for each in self.members if each.in_service and each is not member]
         return self.take(min(others, key=lambda each: each.limiter.active)) if others else None
 
     def release(self, member: Member) -> None:
-        """Give a place back."""
+        """Release a slot."""
         member.limiter.release()
         for pool in tuple(member.pools):
             pool.admit()
@@ -181,27 +181,27 @@ class Pool:
     def sending(
         self, member: Member, request: Request | ScoreRequest, scope: asyncio.Timeout
     ) -> Iterator[None]:
-        """Note what comes of a request that is under way to a server within `scope`."""
+        """Track a request in flight to a server, and record its outcome; ending `scope` ends the request."""
         began = self._now()
-        if not member.under_way:
-            member.heard = began
-        member.under_way.add(scope)
+        if not member.in_flight:
+            member.last_sign = began
+        member.in_flight.add(scope)
         try:
             yield
-            member.answered(self._now(), self._now() - began)
+            member.record_answer(self._now(), self._now() - began)
             self._remember(member, heads_of(request))
         except ModelError as error:
             self._note_failure(member, error, began)
             raise
         finally:
-            member.under_way.discard(scope)
+            member.in_flight.discard(scope)
 
     def has_other(self, member: Member) -> bool:
         """Return True if another server than `member` is in service."""
         return any(each.in_service for each in self.members if each is not member)
 
     def take_out(self, member: Member, why: object) -> None:
-        """Send a server nothing until it has given a sign of life; what it has is sent elsewhere."""
+        """Take a server out of service until it passes a check."""
         if not member.in_service:
             return
         now = self._now()
@@ -214,7 +214,7 @@ class Pool:
         self._alarm.set()
 
     def admit(self) -> None:
-        """Give free places to those who wait."""
+        """Assign free slots to waiting requests."""
         while self._waiting:
             if self._waiting[0].place.done():
                 self._waiting.popleft()
@@ -227,28 +227,26 @@ class Pool:
             waiter.place.set_result(member)
 
     async def close(self) -> None:
-        """Stop looking after the servers."""
+        """Stop checking the servers."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
 
     def _choose(self, heads: tuple[int, ...]) -> Member | None:
-        """Return the free server that is expected to be done first; None if it is better to wait."""
+        """Return the free server expected to finish first; None if waiting is better."""
         now = self._now()
-        there = [member for member in self.members if member.in_service]
+        in_service = [member for member in self.members if member.in_service]
         quickest = self._quickest_seconds()
 
         def cost(member: Member) -> float:
             return (member.limiter.active + 1) * member.expected(now, quickest) / member.server.weight
 
-        # It waits for the quick ones where these answer it and another before a slow one would.
-        longest = 2 * (quickest + self._wait(there, quickest, now))
-        free = [
-            member for member in there if member.is_free(now) and member.expected(now, quickest) <= longest
-        ]
+        # Wait for the quick servers if they would answer two requests before a slow one answers this.
+        longest = 2 * (quickest + self._wait(in_service, quickest, now))
+        free = [each for each in in_service if each.is_free(now) and each.expected(now, quickest) <= longest]
         if not free:
             return None
-        # Servers that are equal take turns.
+        # Equal servers take turns.
         self._next = (self._next + 1) % len(free)
         best = min((*free[self._next :], *free[: self._next]), key=cost)
         bits = self._servers_knowing(heads)
@@ -256,21 +254,21 @@ class Pool:
         return preferred if cost(preferred) <= 2 * cost(best) else best
 
     def _quickest_seconds(self) -> float:
-        """Return seconds that an answer takes the quickest server."""
-        known = (member.seconds for member in self.members if member.in_service)
-        return min((seconds for seconds in known if seconds is not None), default=1.0)
+        """Return the quickest server's average seconds for an answer."""
+        averages = (member.seconds for member in self.members if member.in_service)
+        return min((seconds for seconds in averages if seconds is not None), default=1.0)
 
-    def _wait(self, there: list[Member], quickest: float, now: float) -> float:
-        """Return seconds until one of the quick servers, which are all busy, has a place for one more."""
+    def _wait(self, members: list[Member], quickest: float, now: float) -> float:
+        """Return the expected seconds until a busy quick server has a slot for one more request."""
         rate = sum(
             int(member.limiter.limit) / member.expected(now, quickest)
-            for member in there
+            for member in members
             if member.limiter.active and member.expected(now, quickest) <= 2 * quickest
         )
         return (len(self._waiting) + 1) / rate if rate else float("inf")
 
     def _next_for(self, member: Member) -> _Waiter:
-        """Return the first of those who wait, or the first that `member` knows the head of."""
+        """Remove and return the next request for `member`: one whose prefix it knows, else the first."""
         place = 0
         if self._waiting[0].passed_over < _AHEAD:
             bit = self._bits[member]
@@ -285,8 +283,8 @@ class Pool:
         return waiter
 
     def _servers_knowing(self, heads: tuple[int, ...]) -> int:
-        """Return the servers (a bit for each) that have read the longest known head of a prompt."""
-        return next((known for head in reversed(heads) if (known := self._heads.get(head))), 0)
+        """Return the servers (one bit each) that have read a prompt's longest known prefix."""
+        return next((servers for head in reversed(heads) if (servers := self._heads.get(head))), 0)
 
     def _remember(self, member: Member, heads: tuple[int, ...]) -> None:
         bit = self._bits[member]
@@ -298,23 +296,23 @@ class Pool:
 
     def _note_failure(self, member: Member, error: ModelError, began: float) -> None:
         now = self._now()
-        asked = error.retry_after
+        pause = error.retry_after
         if isinstance(error, RateLimited):
-            member.heard = now
-            # Whoever refuses is quick about it, and would seem the least loaded.
-            wait = max(member.expected(now, self._quickest_seconds()), asked or 0.0)
+            member.last_sign = now
+            # Refusals are quick, so that the server would seem the least loaded.
+            wait = max(member.expected(now, self._quickest_seconds()), pause or 0.0)
             member.limiter.complaint(began, min(wait, MOST_WAIT))
         elif isinstance(error, TimedOut | Unavailable):
-            # Requests that were sent before the last failure say nothing new.
-            if began >= member.since:
+            # Requests sent before the last failure are no new evidence.
+            if began >= member.in_service_since:
                 self.take_out(member, error)
-                if asked is not None and member.rests_until is not None:
-                    member.rests_until = max(member.rests_until, now + min(asked, MOST_WAIT))
+                if pause is not None and member.rests_until is not None:
+                    member.rests_until = max(member.rests_until, now + min(pause, MOST_WAIT))
         else:
-            member.heard = now
+            member.last_sign = now
 
     def _schedule(self) -> None:
-        """Look again when the first of the servers that want to be left alone may be called."""
+        """Call `admit` again when the first of the closed servers opens."""
         if self._timer is not None:
             self._timer.cancel()
         now = self._now()
@@ -326,10 +324,10 @@ class Pool:
     def _watch(self) -> None:
         if self._watching is None or self._watching.done():
             self._alarm.set()
-            self._watching = asyncio.create_task(self._look_after())
+            self._watching = asyncio.create_task(self._check_servers())
 
-    async def _look_after(self) -> None:
-        """Ask servers that are silent or out of service for a sign of life, as long as there is work."""
+    async def _check_servers(self) -> None:
+        """Check servers that are silent or out of service, as long as there is work."""
         while self._waiting or any(member.limiter.active for member in self.members):
             await asyncio.gather(*(self._check(member) for member in self.members))
             self._give_up()
@@ -342,25 +340,26 @@ class Pool:
 
     async def _check(self, member: Member) -> None:
         now = self._now()
-        silent = member.under_way and now - member.heard > _SILENT
+        silent = member.in_flight and now - member.last_sign > _SILENT
         if not silent and (member.rests_until is None or now < member.rests_until):
             return
         if await self._is_alive(member):
-            member.heard = self._now()
+            member.last_sign = self._now()
             if not member.in_service:
-                member.rests_until, member.since = None, self._now()
+                member.rests_until, member.in_service_since = None, self._now()
                 _log.warning("%s: %s is in service again", self._name, member.server.address)
                 for pool in tuple(member.pools):
                     pool.admit()
         elif member.in_service:
-            self.take_out(member, f"no answer for {duration(self._now() - member.heard)}, nor a sign of life")
-            for scope in tuple(member.under_way):
+            silence = duration(self._now() - member.last_sign)
+            self.take_out(member, f"no answer for {silence}, and its health check failed")
+            for scope in tuple(member.in_flight):
                 scope.reschedule(self._now())
         else:
             member.rests_until = self._now() + _AGAIN
 
     def _give_up(self) -> None:
-        """Let nobody wait any longer where no server has been there for a while."""
+        """Fail all waiting requests once no server has been in service for a while."""
         if any(member.in_service for member in self.members):
             self._absent_since = None
             return
@@ -373,15 +372,14 @@ class Pool:
             self._waiting.clear()
 
     def down(self) -> ServerDown:
-        """Return the error that no server is there."""
-        return ServerDown(
-            f"none of the {len(self.members)} servers of {self._name} is there (the last: {self._last_error})"
-        )
+        """Return the error for a fleet without a server in service."""
+        tried = f"{len(self.members)} tried; last error: {self._last_error}"
+        return ServerDown(f"no server of {self._name} can be reached ({tried})")
 
 
 def heads_of(request: Request | ScoreRequest) -> tuple[int, ...]:
-    """Return a number for each beginning of a prompt, the shortest first: equal ones for equal texts."""
-    # They leave this process neither by log nor by key, so that they may be salted.
+    """Return a hash for each prefix of a prompt, in blocks, the shortest first."""
+    # They never leave this process (log, cache key), so the salted built-in hash will do.
     texts = (
         [("", request.text)]
         if isinstance(request, ScoreRequest)
@@ -395,12 +393,12 @@ def heads_of(request: Request | ScoreRequest) -> tuple[int, ...]:
     return tuple(heads)
 
 
-# One event loop, one set, as of limiters.
+# One set per event loop, as for limiters.
 _shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], Member]] = WeakKeyDictionary()
 
 
 def shared_member(provider: str, server: FleetServer, concurrency: int) -> Member:
-    """Return the running loop's member for a server; the smallest of several capacities counts."""
+    """Return the running loop's member for a server; the smallest requested capacity applies."""
     loop = asyncio.get_running_loop()
     members = _shared.setdefault(loop, {})
     maximum = server.capacity or concurrency
@@ -408,7 +406,8 @@ def shared_member(provider: str, server: FleetServer, concurrency: int) -> Membe
     if member is None:
         start = server.capacity or START
         limiter = Limiter(maximum, start=start, server=f"the server {server.address}", clock=loop.time)
-        member = members[provider, server.address] = Member(server=server, limiter=limiter, heard=loop.time())
+        member = Member(server=server, limiter=limiter, last_sign=loop.time())
+        members[provider, server.address] = member
     elif maximum < member.limiter.maximum:
         member.limiter.lower(maximum)
     return member

@@ -1,7 +1,7 @@
-"""One request per model and need before a run: is the model there, does its server do what is needed?
+"""Preflight checks before a run: one request per model and need.
 
-What a server can do shows only when it is asked: many that speak OpenAI's language leave out
-log-probabilities, or draw one sample however many are wanted. What models in this process can do is known.
+A server's abilities show only when it is asked: many with OpenAI's API omit log-probabilities, or draw one
+sample whatever the request says. The abilities of models in this process are known.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from simulator.models.schema import candidates
 
 PURPOSE: Final = "preflight"
 SERVED: Final = ("openai/", "completions/", "anthropic/")
-"""The beginnings of the names of models that may be on a server of one's own."""
+"""Prefixes of models that may run on the user's own server."""
 BY_LIBRARY: Final = ("azure/", "bedrock/", "gemini/", "mistral/", "litellm/")
-"""The beginnings of the names of models of other providers."""
+"""Prefixes of models reached through LiteLLM."""
 REMOTE: Final = (*SERVED, *BY_LIBRARY)
-"""The beginnings of the names of models that are asked over a network."""
+"""Prefixes of models reached over a network."""
 _ABSENT: Final = (RateLimited, ServerDown, TimedOut, Unavailable)
-"""Errors of a server that may be there later."""
+"""Errors of a server that may come back."""
 _SCHEMA: Final[dict[str, Any]] = {
     "title": "Ready",
     "type": "object",
@@ -49,13 +49,14 @@ _SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """A run's demands on a model beside text; what its backend is known not to give is not asked for.
+    """A run's demands on a model besides text. Abilities that the backend rules out are not checked.
 
     Attributes:
         top_logprobs: alternatives per token; None for no log-probabilities.
-        samples: several answers to one request; where a server gives one, they are drawn one by one.
-        plain: the continuation of a plain text; all the requests are plain then.
-        scoring: the probabilities of a given text.
+        samples: several samples for one request; they are drawn one by one if the server returns only one.
+        schema: answers that follow a schema.
+        plain: continuations of plain texts; all check requests are then plain.
+        scoring: probabilities of a given text.
     """
 
     top_logprobs: int | None = None
@@ -65,7 +66,7 @@ class Needs:
     scoring: bool = False
 
     def __or__(self, other: Needs) -> Needs:
-        """Return what two seats with one model need."""
+        """Return the combined needs of two seats with one model."""
         tops = [top for top in (self.top_logprobs, other.top_logprobs) if top is not None]
         return Needs(
             top_logprobs=max(tops, default=None),
@@ -77,10 +78,10 @@ class Needs:
 
 
 async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: bool = False) -> None:
-    """Ask `model` for one thing of each kind that is needed, or for a text if nothing special is.
+    """Send `model` one request for each need, or for a plain answer if it has none.
 
-    Afterwards `decoding.sample` knows whether to draw samples one by one. Of a fleet each server is asked, by
-    the repeat index that is its number; it may lack servers that do not answer, as long as it has one.
+    Afterwards `decoding.sample` knows whether to draw samples one by one. Every server of a fleet is checked
+    (its number is the repeat index), and one must answer. `fresh` avoids cached answers.
 
     Raises:
         PreflightFailed: if the model does not answer, or lacks something; says what, and the way out.
@@ -104,20 +105,20 @@ async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: 
 
 
 async def _fault(model: ChatModel, needs: Needs, repeat: int) -> ModelError | None:
-    """Ask a model at one server; return what is wrong with it."""
+    """Check a model at one server; return its fault, if any."""
     can = model.capabilities
-    # The convention of all benchmarks: who can follow no schema, but continue texts, knows no chats.
+    # All benchmarks treat a model that continues texts but follows no schema as one without chat.
     if can.plain and not can.schema:
         needs = replace(needs, plain=True)
-    special: list[Awaitable[object]] = []
+    checks: list[Awaitable[object]] = []
     if needs.top_logprobs is not None and can.logprobs:
-        special.append(_ask_logprobs(model, needs, repeat))
+        checks.append(_ask_logprobs(model, needs, repeat))
     if needs.schema and can.schema:
-        special.append(_ask_schema(model, repeat))
+        checks.append(_ask_schema(model, repeat))
     if needs.scoring and can.scoring:
-        special.append(model.score(ScoreRequest(text="yes", continuations=(" no",), top=0, purpose=PURPOSE)))
+        checks.append(model.score(ScoreRequest(text="yes", continuations=(" no",), top=0, purpose=PURPOSE)))
     try:
-        await asyncio.gather(*(special or [model.complete(_request(needs, repeat=repeat))]))
+        await asyncio.gather(*(checks or [model.complete(_request(needs, repeat=repeat))]))
         if needs.samples and can.samples:
             await _ask_samples(model, needs, repeat)
     except ModelError as error:
@@ -131,26 +132,26 @@ async def _ask_logprobs(model: ChatModel, needs: Needs, repeat: int) -> None:
     )
     if not answer.logprobs or (needs.top_logprobs and not any(token.top for token in answer.logprobs)):
         raise Unsupported(
-            f"{model.name} was asked for log-probabilities and gave none of other tokens; "
-            "take another server or model"
+            f"{model.name} was asked for log-probabilities and returned no alternative tokens; "
+            "use another server or model"
         )
 
 
 async def _ask_schema(model: ChatModel, repeat: int) -> None:
-    asked = Request(
+    request = Request(
         messages=(Message("user", 'Answer with the JSON object {"ready": true} and nothing else.'),),
         schema=_SCHEMA,
         repeat=repeat,
         purpose=PURPOSE,
     )
     try:
-        await model.complete(asked)
+        await model.complete(request)
     except Malformed as error:
-        # An object of another form is the model's fault, not the server's: answers are checked one by one.
+        # An object that does not match is the model's fault, not the server's; each answer is checked anyway.
         if not any(isinstance(value, dict) for value in candidates(error.text)):
             raise Unsupported(
-                f"{model.name} was asked for an answer that follows a JSON schema and gave none; "
-                "take another server or model"
+                f"{model.name} was asked for an answer that follows a JSON schema and returned none; "
+                "use another server or model"
             ) from error
 
 
@@ -162,6 +163,6 @@ async def _ask_samples(model: ChatModel, needs: Needs, repeat: int) -> None:
 
 
 def _request(needs: Needs, **settings: Any) -> Request:
-    """Return a request for a word; with the usual limit, so that models that think first can answer, too."""
+    """Return a request for one word, with the default token limit so that reasoning models can answer."""
     text = "One word: ready" if needs.plain else "Answer with the word: ready"
     return Request(messages=(Message("user", text),), plain=needs.plain, purpose=PURPOSE, **settings)

@@ -1,4 +1,4 @@
-"""Keys and passwords are taken out where a server's words come in: no log or console can have them."""
+"""Removal of keys and passwords from URLs and servers' messages, before these reach a log or console."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 HIDDEN: Final = "***"
-_SHORTEST: Final = 6  # what is shorter, such as the "none" that is sent where no key is needed, is no secret
+_SHORTEST: Final = 6  # shorter keys are not secrets, such as the "none" sent to servers that need no key
 _USER_INFO = re.compile(r"(?<=://)[^/?#@\s]+(?=@)")
 _QUERY_VALUE = re.compile(r"(?<==)[^&;]+")
-# Segments of a path that are keys, as some proxies want them.
+# Some proxies take a key as a segment of the path.
 _KEY_SEGMENT = re.compile(r"(?:sk|pk|key|tok|token|hf|ghp|glpat)[-_][\w-]{8,}", re.IGNORECASE)
 
 
 def public_url(url: str) -> str:
-    """Return `url` without user, password, values of its query, fragment, and keys in its path."""
+    """Return `url` without user, password, query values, fragment and keys in its path."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -37,21 +37,21 @@ def public_url(url: str) -> str:
 
 
 def has_credentials(url: str) -> bool:
-    """Return True if `url` carries more than an address."""
+    """Return True if `url` contains anything that `public_url` hides."""
     return public_url(url) != url
 
 
 class Secrets:
-    """The secrets of one server, which nobody else may read."""
+    """The secrets of one server, to be hidden in texts."""
 
     def __init__(self, url: str, keys: Iterable[str]) -> None:
-        """Collect the keys, and what is secret in the server's address."""
+        """Collect the keys, and the secrets in the server's URL."""
         secrets = {key for key in keys if len(key) >= _SHORTEST} | set(_secrets_of(url))
-        # The longest first: one may be a part of another.
+        # The longest first: one may contain another.
         self._values = sorted(secrets, key=lambda value: (-len(value), value))
 
     def hide(self, text: str) -> str:
-        """Return `text` without any of them."""
+        """Return `text` with the secrets masked."""
         for value in self._values:
             text = text.replace(value, HIDDEN)
         return _USER_INFO.sub(HIDDEN, text) if "://" in text else text
@@ -69,7 +69,7 @@ def _secrets_of(url: str) -> Iterable[str]:
     values = _QUERY_VALUE.findall(parts.query)
     segments = [segment for segment in parts.path.split("/") if _KEY_SEGMENT.fullmatch(segment)]
     for value in (password or user, *values, parts.fragment, *segments):
-        # Short ones are hidden, too: that it is a password is known here.
+        # Shorter than keys, since these are certainly passwords.
         if len(value) >= 3:
             yield value
             yield unquote(value)

@@ -1,7 +1,4 @@
-"""What the backends over HTTP have in common: keys, limits, and failures in our own words.
-
-The same rules turn every provider's HTTP failures into our errors.
-"""
+"""Base of the HTTP backends: keys, size limits, and one translation of every provider's failures."""
 
 from __future__ import annotations
 
@@ -38,46 +35,46 @@ from simulator.models.redaction import Secrets, public_url
 
 NO_KEY = "none"
 MOST_BYTES: Final = 32 * 1024 * 1024
-"""Of a response; log-probabilities of a long answer take some megabytes."""
-_EXPANDS: Final = 32  # compressed bytes stand for more than they are
-# Codes with which providers say that a 429 will not go away by waiting, and that a filter declined.
+"""Largest response; log-probabilities of a long answer take some megabytes."""
+_EXPANDS: Final = 32  # assumed expansion of compressed responses
+# Codes of providers for a 429 that waiting does not cure, and for a filter that declined.
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_error"})
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
 _OVERLOADED = 529
-_SIGN_OF_LIFE: Final = 5.0  # seconds
-_LONGEST = 2_000  # characters of a server's words; some send a whole page
+_CHECK_SECONDS: Final = 5.0
+_LONGEST = 2_000  # characters kept of a server's message; some send a web page
 
 
 def find_key(name: str, option: str | None, variables: Sequence[str], *, needed: bool) -> str:
-    """Return the key given, or the environment's.
+    """Return the given key, else the environment's, else `NO_KEY`.
 
-    `needed`: False for servers that may do without a key.
+    `needed`: False for servers that may need no key.
 
     Raises:
-        KeyMissing: if there is none and one is needed; names the variable.
+        KeyMissing: if a needed key is missing; names the variable.
     """
     key = option or next((value for variable in variables if (value := os.environ.get(variable))), None)
     if key is None and needed:
         raise KeyMissing(
             f"{name} needs a key: set the environment variable {variables[0]}, "
-            "or give the URL of a server that needs none"
+            "or give the URL of a server that needs no key"
         )
     return key or NO_KEY
 
 
 def client(sdk: Any, timeout: float) -> Any:
-    """Return an HTTP client for `sdk` that reads no response of more than `MOST_BYTES`."""
+    """Return an HTTP client for `sdk` that rejects responses larger than `MOST_BYTES`."""
     return sdk.DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"response": [_limit]})
 
 
 class ServerModel:
-    """A model behind an SDK; sends each request once, retries are `Retried`'s.
+    """A model behind an SDK. It sends each request once; `Retried` retries.
 
     Attributes:
-        provider: what the model's name begins with.
-        official_url: the provider's own server, which wants a key.
-        url_variable: environment variable that names another server.
-        key_variables: environment variables that keys are looked up in.
+        provider: first part of the model's name.
+        official_url: the provider's own server, which needs a key.
+        url_variable: environment variable with the URL of another server.
+        key_variables: environment variables searched for a key.
     """
 
     provider: ClassVar[str]
@@ -100,16 +97,16 @@ class ServerModel:
         """Make a client; nothing is sent yet.
 
         Args:
-            model: the name the server knows it by.
+            model: the model's name on the server.
             base_url: the server; by default the environment's or the provider's own.
-            api_key: by default the environment's; servers other than the provider's may do without.
+            api_key: by default the environment's; servers other than the provider's may need no key.
             timeout: seconds that an answer may take.
             extra: body parameters sent with every request.
             http_client: another transport, for tests.
 
         Raises:
-            KeyMissing: if there is no key; names the variable.
-            InputError: if the URL is none.
+            KeyMissing: if a needed key is missing; names the variable.
+            InputError: if the URL is invalid.
         """
         url = (base_url or os.environ.get(self.url_variable) or self.official_url).rstrip("/")
         self.official = _host(url) == _host(self.official_url)
@@ -127,9 +124,9 @@ class ServerModel:
         )
 
     async def is_alive(self) -> bool:
-        """Return True if the server answers within some seconds, and not that it is broken."""
+        """Return True if the server answers within 5 seconds, with a status below 500."""
         try:
-            async with asyncio.timeout(_SIGN_OF_LIFE):
+            async with asyncio.timeout(_CHECK_SECONDS):
                 await self._client.models.with_raw_response.list()
         except self.sdk.APIStatusError as error:
             return bool(error.status_code < 500)
@@ -138,7 +135,7 @@ class ServerModel:
         return True
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Refuse: chat interfaces tell nothing of a given text.
+        """Refuse: chat APIs cannot score a given text.
 
         Raises:
             Unsupported: always.
@@ -152,12 +149,12 @@ class ServerModel:
     async def _create(
         self, endpoint: Any, body: Mapping[str, Any], read: Callable[[object], AnswerT]
     ) -> AnswerT:
-        """Send `body` once, and `read` what comes back.
+        """Send `body` once, and return the answer converted by `read`.
 
-        The body is plain JSON on purpose; the SDKs' overloads are about literal keywords.
+        The body is a plain dictionary because the SDKs' overloads only type literal keywords.
 
         Raises:
-            ModelError: if the server fails or answers in another shape.
+            ModelError: if the server fails or its answer has an unexpected form.
         """
         async with translated(self.name, self.sdk, self._timeout, self._secrets):
             answer = await endpoint.create(model=self.identity.model, **body)
@@ -167,12 +164,12 @@ class ServerModel:
 
 @asynccontextmanager
 async def translated(name: str, sdk: Any, seconds: float, secrets: Secrets) -> AsyncIterator[None]:
-    """Run one request with a time limit, and turn what the SDK raises into a `ModelError` without secrets.
+    """Run one request with a time limit, and turn the SDK's errors into `ModelError` without secrets.
 
-    The SDKs' own time-outs are per read; a server that keeps dripping bytes would never run into them.
+    The SDKs' own time-outs are per read, so a server that keeps dripping bytes would never reach them.
     """
     try:
-        async with _in_our_words(name, sdk, seconds):
+        async with _model_errors(name, sdk, seconds):
             yield
     except ModelError as error:
         error.args = tuple(secrets.hide(str(part)) for part in error.args)
@@ -182,21 +179,21 @@ async def translated(name: str, sdk: Any, seconds: float, secrets: Secrets) -> A
 
 @contextmanager
 def reading(name: str, answer: object) -> Iterator[None]:
-    """Take an answer apart; one of another shape is malformed. The SDKs do not look at what they pass on.
+    """Guard code that reads an answer, since the SDKs do not validate what they return.
 
     Raises:
-        Malformed: with the answer, if it is not what the interface says.
+        Malformed: with the answer, if it has an unexpected form.
     """
     try:
         yield
     except (AttributeError, TypeError, KeyError, IndexError, ValueError) as error:
         raise Malformed(
-            f"{name}: the server's answer has another shape ({error})", text=str(answer)
+            f"{name}: the server's answer has an unexpected form ({error})", text=str(answer)
         ) from error
 
 
 def without_secrets(answer: AnswerT, secrets: Secrets) -> AnswerT:
-    """Return an answer in which the server does not repeat what it was told in confidence."""
+    """Return an answer with any secrets that the server repeats hidden."""
     if not isinstance(answer, Completion):
         return answer
     samples = tuple(secrets.hide(text) for text in answer.samples)
@@ -204,12 +201,12 @@ def without_secrets(answer: AnswerT, secrets: Secrets) -> AnswerT:
 
 
 @asynccontextmanager
-async def _in_our_words(name: str, sdk: Any, seconds: float) -> AsyncIterator[None]:
+async def _model_errors(name: str, sdk: Any, seconds: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(seconds):
             yield
     except (TimeoutError, sdk.APITimeoutError) as error:
-        raise TimedOut(f"{name}: no answer within {seconds:g} seconds (--timeout allows for more)") from error
+        raise TimedOut(f"{name}: no answer within {seconds:g} seconds (see --timeout)") from error
     except sdk.APIStatusError as error:
         code = getattr(error, "code", None) or getattr(error, "type", None) or ""
         raise status_error(
@@ -222,18 +219,18 @@ async def _in_our_words(name: str, sdk: Any, seconds: float) -> AsyncIterator[No
     except _TooLong as error:
         raise Malformed(f"{name}: {error}") from error
     except RecursionError as error:
-        raise Malformed(f"{name}: the server's answer is nested beyond all reason") from error
+        raise Malformed(f"{name}: the server's answer is nested too deeply") from error
 
 
 def _host(url: str) -> str | None:
     try:
         return urlsplit(url).hostname
     except ValueError as error:
-        raise InputError(f"{public_url(url)} is not the address of a server ({error})") from error
+        raise InputError(f"{public_url(url)} is not a server's URL ({error})") from error
 
 
 def _connection(name: str, error: Exception) -> ModelError:
-    """Return the error of a connection: one that was never made is not billed, one that broke off may be."""
+    """Return the error of a failed connection; a request that was sent before may be billed."""
     cause = error.__cause__
     if isinstance(cause, _TooLong):
         return Malformed(f"{name}: {cause}")
@@ -243,7 +240,7 @@ def _connection(name: str, error: Exception) -> ModelError:
 
 
 def retry_after(headers: Mapping[str, str], *, wall: Callable[[], float] = time.time) -> float | None:
-    """Return the seconds that a response asks to wait, or None.
+    """Return the seconds for which a response asks to wait, or None.
 
     Reads ``retry-after-ms`` and ``retry-after``, the latter as seconds or as an HTTP date (RFC 9110).
     """
@@ -262,7 +259,7 @@ def status_error(
 ) -> ModelError:
     """Return the error for a response with a failure status.
 
-    `code`: the provider's own error code or type, if it gave one.
+    `code`: the provider's own error code or type, if any.
     """
     text = f"{who}: {message[:_LONGEST]}{'…' if len(message) > _LONGEST else ''} (HTTP {status})"
     if code in _NO_CREDIT or status in (401, 402, 403):
@@ -294,11 +291,11 @@ def _seconds_until(date: str, now: float) -> float | None:
 
 
 class _TooLong(Exception):
-    """A response is longer than any answer."""
+    """A response above the size limit."""
 
 
 class _Limited(httpx2.AsyncByteStream):
-    """The bytes of a response, up to so many."""
+    """A response's bytes, up to a limit."""
 
     def __init__(self, stream: Any, most: int) -> None:
         self._stream = stream

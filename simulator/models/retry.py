@@ -1,4 +1,4 @@
-"""Trying again: what, how often, after how long."""
+"""Retries of model calls, with exponential backoff."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from simulator.models.schema import parsed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """The conditions of another try.
+    """The conditions of a retry.
 
     Attributes:
-        max_attempts: how often a request is sent; a server of a fleet that is busy while another may have a
-            place does not count.
-        max_timed_out: how many requests without an answer are sent again.
+        max_attempts: how often a request is sent, busy servers of a fleet with free others not counted.
+        max_malformed: how many malformed answers are retried.
+        max_timed_out: how many time-outs are retried.
         first_delay: upper bound of the first pause, in seconds; it doubles with every attempt.
-        max_delay: upper bound of any pause that the server did not ask for, in seconds.
-        max_seconds: no new attempt starts later than this after the first.
+        max_delay: upper bound, in seconds, of any pause that the server did not ask for.
+        max_seconds: seconds after the first attempt in which new attempts may start.
     """
 
     max_attempts: int = 6
@@ -36,22 +36,22 @@ class RetryPolicy:
     max_seconds: float = 600.0
 
     def delay(self, error: ModelError, attempt: int, uniform: Callable[[float, float], float]) -> float:
-        """Return seconds to wait after failed attempt number `attempt` (1, 2, …).
+        """Return the seconds to wait after failed attempt number `attempt` (1, 2, …).
 
-        The pause is drawn evenly between nothing and an exponentially growing bound, so that many
-        dialogues that failed together do not come back together. What the server asked for is waited
-        in full, and for the same reason up to a quarter longer. A malformed answer is asked for again
-        at once, and so is another server of a fleet.
+        The pause is uniform between 0 and an exponentially growing bound (full jitter), so that dialogues
+        that failed together do not return together. A Retry-After is honoured, with up to a quarter added
+        for the same reason. Malformed answers, and requests for another server of a fleet, are retried
+        immediately.
         """
         if isinstance(error, Malformed) or error.elsewhere:
             return 0.0
         bound = min(self.max_delay, self.first_delay * 2.0 ** (attempt - 1))
-        asked = error.retry_after
-        return asked * uniform(1.0, 1.25) if asked else uniform(0.0, bound)
+        pause = error.retry_after
+        return pause * uniform(1.0, 1.25) if pause else uniform(0.0, bound)
 
 
 class Retried(Layer):
-    """Parses the answer, and tries again what is worth trying again."""
+    """Parses the answer, and retries errors that may pass."""
 
     def __init__(
         self,
@@ -62,19 +62,19 @@ class Retried(Layer):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
     ) -> None:
-        """Wrap `inner`; `clock`, `sleep` and `rng` are there for tests."""
+        """Wrap `inner`; `clock`, `sleep` and `rng` are for tests."""
         super().__init__(inner)
         self.policy = policy or RetryPolicy()
         self._clock = clock
         self._sleep = sleep
-        # Only moments of sending depend on it, no answer does; so it needs no seed.
+        # It only affects when requests are sent, never an answer, so it needs no seed.
         self._uniform = (rng or random.Random()).uniform
 
     async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
-        """Return a checked answer; usage and cost count every attempt, known ones at least.
+        """Return a checked answer; usage and cost include failed attempts as far as they are known.
 
         Raises:
-            ModelError: the last attempt's, with attempts, usage and cost of all of them.
+            ModelError: the last attempt's, with attempts, usage and cost of all attempts.
         """
         start = self._clock()
         attempts = malformed = timed_out = busy = 0
@@ -87,11 +87,11 @@ class Retried(Layer):
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
                 timed_out += isinstance(error, TimedOut)
-                # One that promises more places than it has may refuse the same request again and again.
+                # A server that claims more capacity than it has may refuse the same request many times.
                 busy += isinstance(error, RateLimited) and error.elsewhere
                 wasted.append(error)
                 pause = self._pause(error, attempts - busy, malformed, start)
-                if timed_out > self.policy.max_timed_out or _is_given_up():
+                if timed_out > self.policy.max_timed_out or _is_cancelled():
                     pause = None
                 if pause is None:
                     _total(error, wasted, attempts)
@@ -105,7 +105,7 @@ class Retried(Layer):
                 return amended(answer, attempts=attempts, seconds=seconds)
 
     def _pause(self, error: ModelError, attempts: int, malformed: int, start: float) -> float | None:
-        """Return seconds to wait before the next attempt; None to give up."""
+        """Return the seconds to wait before the next attempt; None to give up."""
         policy = self.policy
         if not error.retryable or attempts >= policy.max_attempts or malformed > policy.max_malformed:
             return None
@@ -113,8 +113,8 @@ class Retried(Layer):
         return pause if self._clock() - start + pause <= policy.max_seconds else None
 
 
-def _is_given_up() -> bool:
-    """Return True if nobody waits any more; some clients make an error of their own of a cancellation."""
+def _is_cancelled() -> bool:
+    """Return True if the task is being cancelled; some clients turn a cancellation into another error."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -134,5 +134,5 @@ def _with_waste(answer: AnswerT, wasted: list[ModelError]) -> AnswerT:
 
 
 def _known_cost(errors: list[ModelError]) -> float | None:
-    known = [error.cost for error in errors if error.cost is not None]
-    return sum(known) if known else None
+    costs = [error.cost for error in errors if error.cost is not None]
+    return sum(costs) if costs else None

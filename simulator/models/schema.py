@@ -1,4 +1,4 @@
-"""Schemas: from pydantic or JSON schema to what a provider takes, and from an answer's text to an object."""
+"""Schemas in the form that providers take, and objects parsed from an answer's text."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 @cached_by_type
 def openai_format(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the ``response_format`` of chat completions, by a JSON schema or a pydantic type.
+    """Return the ``response_format`` of chat completions for a JSON schema or a pydantic type.
 
-    Strict mode (the server can only write what fits) wants every property required and no others allowed.
-    A schema that cannot be put so, because it has free-form maps, is sent with ``strict`` off; the answer
-    is checked here in any case.
+    Strict mode (constrained decoding) requires every property and allows no others. A schema with free-form
+    maps cannot meet that and is sent with ``strict`` off; answers are checked here in any case.
 
     Raises:
         Unsupported: if the schema is not an object at the top.
@@ -46,7 +45,7 @@ def openai_format(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy in which every object forbids further properties and requires all it has."""
+    """Return a copy in which every object requires all its properties and forbids others."""
     strict = deepcopy(dict(schema))
     for part in _parts(strict):
         _make_strict(part)
@@ -54,12 +53,12 @@ def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has_free_maps(schema: Mapping[str, Any]) -> bool:
-    """Return True if some object may have properties that the schema does not name."""
+    """Return True if an object may have properties that the schema does not name."""
     return any(_is_object(part) and _is_free(part) for part in _parts(dict(schema)))
 
 
 def check_top(schema: Mapping[str, Any]) -> None:
-    """Make sure the schema describes an object.
+    """Check that the schema describes an object.
 
     Raises:
         Unsupported: if it does not.
@@ -68,7 +67,7 @@ def check_top(schema: Mapping[str, Any]) -> None:
     if not _is_object(top):
         raise Unsupported(
             f"the schema {_name(schema)!r} is not an object at the top, which providers require; "
-            "put it into a field of an object"
+            "make it a field of an object"
         )
 
 
@@ -125,40 +124,39 @@ def _resolve(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, A
 def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
     """Return the object in `text`: a pydantic instance, or plain JSON if `schema` is a JSON schema.
 
-    The JSON may stand in a code fence or between prose. Values are taken as they are: nothing is filled
-    in, completed or turned into another type, and of two different answers none is chosen. What stands in
-    reasoning is no answer.
+    The JSON may be in a code fence or surrounded by prose; reasoning is ignored. Values are not repaired,
+    completed or converted, and two different matching objects are an error.
 
     Raises:
-        Malformed: if no JSON value in `text` fits, or several different ones do; it keeps `text`.
+        Malformed: if no JSON value in `text` matches, or several different ones do; it keeps `text`.
     """
     text = parted(text).said
     if isinstance(schema, type):
-        # pydantic takes NaN for a number; what the log cannot hold is looked for among the candidates.
+        # pydantic accepts NaN and infinities, which the log cannot store: leave these to the strict decoder.
         with suppress(ValidationError):
             parsed = schema.model_validate_json(text, strict=True)
             if not _NO_NUMBER.search(text):
                 return parsed
-    first: str | None = None
-    fitting: list[Any] = []
+    first_problem: str | None = None
+    matches: list[Any] = []
     for candidate in candidates(text):
-        problem, value = _fit(candidate, schema)
+        problem, value = _validate(candidate, schema)
         if problem is not None:
-            first = first or problem
-        elif value not in fitting:
-            fitting.append(value)
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise Malformed(f"the answer contains {len(fitting)} different objects that match", text=text)
-    raise Malformed(f"the answer does not match the schema: {first or 'it contains no JSON'}", text=text)
+            first_problem = first_problem or problem
+        elif value not in matches:
+            matches.append(value)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise Malformed(f"the answer contains {len(matches)} different objects that match", text=text)
+    raise Malformed(f"the answer does not match the schema: {first_problem or 'no JSON'}", text=text)
 
 
 def parsed(answer: AnswerT, request: Request | ScoreRequest) -> AnswerT:
-    """Return an answer with the object that the request's schema asks for, unless the backend has made it.
+    """Return an answer with the object parsed by the request's schema, unless the backend has parsed it.
 
     Raises:
-        Malformed: as `parse`, with what the answer took.
+        Malformed: as `parse`, with the answer's usage and cost.
     """
     if not isinstance(answer, Completion) or not isinstance(request, Request):
         return answer
@@ -185,14 +183,14 @@ def _read_finite(text: str) -> float:
     return number
 
 
-# NaN and infinities, which no log can hold, are no JSON although Python reads them.
+# NaN and infinities are not JSON, though Python reads them, and the log cannot store them.
 _decoder = json.JSONDecoder(parse_constant=_not_json, parse_float=_read_finite)
 
 
 def candidates(text: str) -> list[Any]:
-    """Return JSON values in `text`: the whole of it, else what stands in code fences, else in the prose."""
-    whole = list(_load_json([text]))
-    return whole or list(_load_json(_FENCE.findall(text))) or list(_embedded_json(text))
+    """Return the JSON values in `text`: all of it, else those in code fences, else those in the prose."""
+    values = list(_load_json([text]))
+    return values or list(_load_json(_FENCE.findall(text))) or list(_embedded_json(text))
 
 
 def _load_json(pieces: Iterable[str]) -> Iterator[Any]:
@@ -211,14 +209,14 @@ def _embedded_json(text: str) -> Iterator[Any]:
         except ValueError:
             at = match.start() + 1
         except RecursionError:
-            return  # nested beyond all reason; every further bracket would be tried just as deep
+            return  # nested too deeply, and so would every further bracket be
         else:
             if _is_sound(value):
                 yield value
 
 
 def _is_sound(value: Any) -> bool:
-    """Return True if all texts in a JSON value are whole characters; an escape can stand for half of one."""
+    """Return True if no text in a JSON value contains half a surrogate pair (from an escape)."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -232,7 +230,7 @@ def _is_sound(value: Any) -> bool:
     return True
 
 
-def _fit(value: Any, schema: type[BaseModel] | dict[str, Any]) -> tuple[str | None, Any]:
+def _validate(value: Any, schema: type[BaseModel] | dict[str, Any]) -> tuple[str | None, Any]:
     if isinstance(schema, type):
         try:
             # Through JSON, since strict validation of Python objects would reject tuples and enums.
@@ -248,7 +246,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def _json_schema_problem(value: Any, schema: dict[str, Any]) -> str | None:
-    import jsonschema  # only needed for plain JSON schemas, and not quick to import
+    import jsonschema  # slow to import, and only plain JSON schemas need it
 
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
     return None if error is None else f"{error.json_path}: {error.message}"

@@ -1,7 +1,7 @@
-"""Answers that are being written side by side: a place for each, and one pass that adds a token to all.
+"""Key-value memory of answers generated in parallel: one place per answer, one pass per token.
 
-Every place has room of its own, so that answers of any length stand beside each other, come and go. The
-memory is written in place; a library's own is copied whole at each token.
+Each place has its own length, so answers of different lengths can come and go. The memory is updated in
+place, while the library's own is copied completely at every token.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from simulator.models.forward import State
 
-# Tokens by which the room of all places grows. It is looked at in whole steps, too: what is masked then
-# leaves the sums of the others as they are.
+# Attention covers a multiple of `_STEP` tokens, and memory grows in multiples of `_GROWTH`; masked tokens do
+# not change the sums of the others.
 _STEP: Final = 64
 _GROWTH: Final = 256
 
 
 class Slots:
-    """Memory of so many answers, of shape (places, heads, tokens, width) in each layer."""
+    """Keys and values of the answers in progress, of shape (places, heads, tokens, width) in each layer."""
 
     def __init__(self, torch: Any, transformers: Any, model: Any) -> None:
         self._torch = torch
@@ -29,17 +29,17 @@ class Slots:
 
     @property
     def width(self) -> int:
-        """Return how many places there are."""
+        """Return the number of places."""
         return len(self._lengths)
 
     def resize(self, width: int) -> None:
-        """Have `width` places; those that are taken away have to be free."""
+        """Set the number of places; removed places must be free."""
         self._lengths = [*self._lengths[:width], *[0] * (width - len(self._lengths))]
         if not width:
             self._layers = []
 
     def put(self, place: int, state: State) -> None:
-        """Let an answer begin in `place`, after what has been read."""
+        """Start an answer in `place` after a prompt with this state."""
         if not self._layers:
             self._layers = [_Layer() for _ in state]
         length = int(state[0][0].shape[2])
@@ -60,29 +60,28 @@ class Slots:
         self.free(place)
 
     def free(self, place: int) -> None:
-        """Let a place be taken by another answer."""
+        """Free a place for another answer."""
         self._lengths[place] = 0
 
     def step(self, tokens: Sequence[int]) -> Any:
         """Add a token to the answer in each place.
 
         Returns:
-            Scores of what comes next, 32 bits, of shape (places, vocabulary).
+            Logits of the next token, 32 bits, of shape (places, vocabulary).
         """
         torch, device = self._torch, self._model.device
         with torch.inference_mode():
-            seen = -(-(max(self._lengths) + 1) // _STEP) * _STEP
-            self._make_room(seen)
+            covered = -(-(max(self._lengths) + 1) // _STEP) * _STEP
+            self._make_room(covered)
             lengths = torch.tensor(self._lengths, device=device)
             at = (torch.arange(self.width, device=device), lengths)
             for layer in self._layers:
-                layer.at, layer.seen = at, seen
+                layer.at, layer.covered = at, covered
             dtype = self._layers[0].keys.dtype
-            # Added to the scores, which every way of computing attention understands.
-            mask = torch.zeros((self.width, 1, 1, seen), dtype=dtype, device=device)
-            mask.masked_fill_(
-                (torch.arange(seen, device=device) > lengths[:, None])[:, None, None], torch.finfo(dtype).min
-            )
+            # An additive mask, which every attention implementation understands.
+            mask = torch.zeros((self.width, 1, 1, covered), dtype=dtype, device=device)
+            later = torch.arange(covered, device=device) > lengths[:, None]
+            mask.masked_fill_(later[:, None, None], torch.finfo(dtype).min)
             output = self._model(
                 input_ids=torch.tensor(tokens, device=device)[:, None],
                 position_ids=lengths[:, None],
@@ -94,28 +93,28 @@ class Slots:
         return output.logits[:, -1].float()
 
     def _make_room(self, length: int, like: State | None = None) -> None:
-        """Make room for `length` tokens in as many places as there are."""
+        """Make room for `length` tokens in every place."""
         first = self._layers[0].keys
         if first is not None and first.shape[0] >= self.width and first.shape[2] >= length:
             return
         room = max(-(-length // _GROWTH) * _GROWTH, 0 if first is None else first.shape[2])
         for number, layer in enumerate(self._layers):
             keys, values = like[number] if layer.keys is None and like else (layer.keys, layer.values)
-            old = layer.keys is not None
-            layer.keys = self._widen(keys, room, old)
-            layer.values = self._widen(values, room, old)
+            copy = layer.keys is not None
+            layer.keys = self._widen(keys, room, copy)
+            layer.values = self._widen(values, room, copy)
 
-    def _widen(self, tensor: Any, room: int, old: bool) -> Any:
+    def _widen(self, tensor: Any, room: int, copy: bool) -> Any:
         _, heads, _, width = tensor.shape
-        made = self._torch.zeros((self.width, heads, room, width), dtype=tensor.dtype, device=tensor.device)
-        if old:
+        wider = self._torch.zeros((self.width, heads, room, width), dtype=tensor.dtype, device=tensor.device)
+        if copy:
             places = min(self.width, tensor.shape[0])
-            made[:places, :, : tensor.shape[2]] = tensor[:places]
-        return made
+            wider[:places, :, : tensor.shape[2]] = tensor[:places]
+        return wider
 
 
 class _Layer:
-    """Keys and values of one layer, as the library's own memories have them."""
+    """Keys and values of one layer, with the interface of the library's cache layers."""
 
     is_initialized = True
     is_sliding = False
@@ -124,24 +123,24 @@ class _Layer:
         self.keys: Any = None
         self.values: Any = None
         self.at: Any = None
-        self.seen = 0
+        self.covered = 0
 
     def update(self, keys: Any, values: Any, *_: Any, **__: Any) -> tuple[Any, Any]:
-        """Write what is new into each place; everything that is there."""
+        """Add the new token's keys and values to each place; return all keys and values."""
         places, lengths = self.at
         used = places.shape[0]
         self.keys[places, :, lengths] = keys[:, :, 0]
         self.values[places, :, lengths] = values[:, :, 0]
-        return self.keys[:used, :, : self.seen], self.values[:used, :, : self.seen]
+        return self.keys[:used, :, : self.covered], self.values[:used, :, : self.covered]
 
     def get_seq_length(self) -> int:
         """Return the number of tokens in the longest place."""
-        return self.seen - 1
+        return self.covered - 1
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Return how many places can be looked at, and the first of them."""
-        return self.seen, 0
+        """Return how many tokens attention covers, and the first of them."""
+        return self.covered, 0
 
     def get_max_length(self) -> int:
-        """Return -1: there is no largest one."""
+        """Return -1 for no maximum."""
         return -1

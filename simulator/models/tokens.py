@@ -1,11 +1,11 @@
-"""Texts as tokens, with the places of some of their characters.
+"""Tokenisation of texts that are scored at chosen characters, and of prompts.
 
-A character asked about (the label of an example, say) has to be where a token begins, or the model would be
-asked for something else: a token ``>X`` is not expected where ``X`` is. A blank in front may belong to the
-label's token or be a token of its own. Where a tokenizer glues more than that to a label, such as the next
-line, the text is cut before and behind each label and the pieces are tokenised each for itself.
+A scored character (such as the label of an example) must be at the start of a token, or the model would
+predict something else: the probability of a token ``>X`` is not that of ``X``. A blank in front may belong to
+the label's token or be its own token. If the tokenizer merges anything else with a label, such as the next
+line, the text is split before and after each label and the pieces are tokenised separately.
 
-`Wording` is what is said to a model in this process and by it: requests as tokens, and tokens as texts.
+`Wording` converts requests to tokens, and tokens to text, for a model in this process.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from simulator.models.keys import json_schema, messages
 from simulator.models.weights import imported
 
 _BLANK: Final = " "
-_LONGEST: Final = 256  # characters of a word
-# Put before a piece that goes on from another, so that no tokenizer takes it for the beginning of a text.
+_LONGEST: Final = 256  # longest word, in characters
+# Put before a continuation, so that no tokenizer treats it as the beginning of a text.
 _GUARDS: Final = ("\n", ".", "a")
-# How SentencePiece writes a blank within a token.
+# SentencePiece's mark for a blank.
 _META_BLANK: Final = "\u2581"
 
 
 class Token(NamedTuple):
-    """A token and the characters it stands for; `end` equals `start` for what the tokenizer adds itself."""
+    """A token and its span of characters; empty (`end` equals `start`) for special tokens."""
 
     id: int
     start: int
@@ -40,11 +40,11 @@ class Token(NamedTuple):
 
 
 class Tokenised(NamedTuple):
-    """A text in tokens.
+    """A tokenised text.
 
     Attributes:
-        ids: tokens of the text, after what the tokenizer puts before every text (BOS).
-        places: for each character asked about, the index in `ids` of the token that holds it.
+        ids: the text's tokens, after those that the tokenizer puts before every text (BOS).
+        places: for each scored character, the index in `ids` of the token that contains it.
     """
 
     ids: tuple[int, ...]
@@ -52,15 +52,15 @@ class Tokenised(NamedTuple):
 
 
 def tokenise(tokenizer: Any, text: str, offsets: Sequence[int]) -> Tokenised:
-    """Return `text` as tokens, of which one begins at each of `offsets` (blanks aside), within its word.
+    """Tokenise `text` so that a token, which ends within its word, begins at each offset (blanks aside).
 
     Args:
         tokenizer: a fast tokenizer of transformers.
-        text: the text as it is.
+        text: the text, unchanged.
         offsets: characters of `text`, ascending.
 
     Raises:
-        BadRequest: if a character is in no token, or nothing is before it, or no token can begin there.
+        BadRequest: if a character is in no token or in the first one, or no token can begin there.
     """
     tokens = _tokens(tokenizer, text)
     if any(is_glued(text, tokens[_place(tokens, offset)], offset) for offset in offsets):
@@ -69,29 +69,29 @@ def tokenise(tokenizer: Any, text: str, offsets: Sequence[int]) -> Tokenised:
     places = tuple(_place(tokens, offset) for offset in offsets)
     for offset, place in zip(offsets, places, strict=True):
         if place == 0:
-            raise BadRequest(f"nothing is before character {offset}, so nothing can be expected there")
+            raise BadRequest(f"character {offset} cannot be scored: no text comes before it")
         if is_glued(text, tokens[place], offset):
             raise BadRequest(f"this model's tokenizer cannot begin a token at character {offset} of the text")
     return Tokenised(tuple(token.id for token in tokens), places)
 
 
 def prompt_ids(tokenizer: Any, text: str) -> tuple[int, ...]:
-    """Return a text to be continued as tokens: without what the tokenizer puts after a finished one."""
+    """Tokenise a text to be continued, without the tokens that mark the end of a text."""
     return tuple(token.id for token in _tokens(tokenizer, text))
 
 
 def answer_ids(tokenizer: Any, text: str) -> tuple[int, ...]:
-    """Return tokens of what an encoder-decoder model writes: a text of its own, blanks before it included."""
+    """Tokenise the answer of an encoder-decoder model, without special tokens."""
     return tuple(token.id for token in _encode(tokenizer, text, special=False))
 
 
 def boundary(text: str, offset: int) -> int:
-    """Return where what is expected at `offset` begins: in front of the blanks before it."""
+    """Return the start of the token predicted at `offset`: in front of any blanks before it."""
     return len(text[:offset].rstrip(_BLANK))
 
 
 def continuation(tokenizer: Any, piece: str) -> list[Token]:
-    """Return tokens of a text that goes on from another one."""
+    """Tokenise a text that continues another one."""
     for guard in _GUARDS:
         before = _encode(tokenizer, guard, special=False)
         tokens = _encode(tokenizer, guard + piece, special=False)
@@ -103,17 +103,17 @@ def continuation(tokenizer: Any, piece: str) -> list[Token]:
 
 
 def token_text(tokenizer: Any, id: int) -> str:
-    """Return a token as it stands in a text, with the blank before it if that is part of it."""
-    written = str(tokenizer.convert_ids_to_tokens(id))
-    if _META_BLANK in written:
-        return written.replace(_META_BLANK, _BLANK)
+    """Return a token's text, with the blank in front if the token includes it."""
+    piece = str(tokenizer.convert_ids_to_tokens(id))
+    if _META_BLANK in piece:
+        return piece.replace(_META_BLANK, _BLANK)
     return str(tokenizer.decode([id]))
 
 
 def _tokens(tokenizer: Any, text: str) -> list[Token]:
     tokens = _encode(tokenizer, text, special=True)
     while tokens and tokens[-1].end == 0 and any(token.end for token in tokens):
-        tokens.pop()  # what closes a text
+        tokens.pop()  # a special token at the end
     return tokens
 
 
@@ -145,12 +145,12 @@ def _place(tokens: Sequence[Token], offset: int) -> int:
 
 
 def is_glued(text: str, token: Token, offset: int) -> bool:
-    """Return True if the token of a character holds more than blanks before it or more than its word."""
+    """Return True if a character's token contains anything but blanks before it, or goes beyond its word."""
     return bool(text[token.start : offset].strip(_BLANK)) or token.end > _word_end(text, offset)
 
 
 def _word_end(text: str, offset: int) -> int:
-    """Return where the word at `offset` ends; the text's end if it is no word that begins there."""
+    """Return the end of the word at `offset`; the end of the text if no word begins there."""
     words = text[offset : offset + _LONGEST].split(maxsplit=1)
     begins = words and text.startswith(words[0], offset)
     return offset + len(words[0]) if begins else len(text)
@@ -160,17 +160,17 @@ class Wording:
     """A model's tokenizer and chat template."""
 
     def __init__(self, name: str, tokenizer: Any, *, answers: bool) -> None:
-        """Use a tokenizer."""
+        """Use a model's tokenizer; `answers` is True for an encoder-decoder model."""
         self._name = name
         self._tokenizer = tokenizer
         self._answers = answers
         self._texts: dict[int, str] = {}
 
     def read(self, request: Request) -> list[int]:
-        """Return the whole prompt.
+        """Return the tokens of the complete prompt.
 
         Raises:
-            BadRequest: if it is empty, or a plain text is not one message.
+            BadRequest: if it is empty, or a plain request is not a single user message.
         """
         if not request.plain:
             ids = self._apply_template(_prompt(request), add_generation_prompt=True)
@@ -183,11 +183,11 @@ class Wording:
         return list(ids)
 
     def head(self, request: Request, read: Sequence[int]) -> int:
-        """Return how many of the prompt's tokens are the shared messages; 0 if it begins with others."""
+        """Return the number of prompt tokens of the shared messages; 0 if the prompt begins differently."""
         if request.plain or not request.shared:
             return 0
         prompt = _prompt(request)
-        # What a schema adds comes first, too.
+        # A message that a schema adds comes first, too.
         first = prompt[: request.shared + len(prompt) - len(request.messages)]
         try:
             head = self._apply_template(first, add_generation_prompt=False)
@@ -196,41 +196,40 @@ class Wording:
         return len(head) if list(read[: len(head)]) == head else 0
 
     def said(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> str:
-        """Return the text of `tokens`, not cut; of a continuation with the blank with which it may begin."""
+        """Return the text of `tokens`, not cut at stop sequences; a continuation keeps its leading blank."""
         decode = partial(self._tokenizer.decode, skip_special_tokens=True)
         if request.plain and not self._answers:
-            before, whole = decode(read[-1:]), decode([*read[-1:], *tokens])
-            if whole.startswith(before):
-                return str(whole[len(before) :])
+            before, joined = decode(read[-1:]), decode([*read[-1:], *tokens])
+            if joined.startswith(before):
+                return str(joined[len(before) :])
         return str(decode(tokens))
 
     def is_stopped(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> bool:
-        """Return True if the last of `tokens` has brought one of the request's stop sequences."""
+        """Return True if the last of `tokens` completes one of the request's stop sequences."""
         if not request.stop:
             return False
-        # So many bytes are in as many tokens at most; the first of them may begin within a character.
+        # A token is at least one byte; 4 more, since the tail may begin in the middle of a character.
         tail = tokens[-max(len(stop.encode()) for stop in request.stop) - 4 :]
-        # The last tokens may read otherwise by themselves: the whole decides.
+        # The tail may decode differently on its own, so the complete text decides.
         return all(
             cut(words, request.stop) != words
             for words in (self.said(request, read, part) for part in (tail, tokens))
         )
 
     def text(self, token: int) -> str:
-        """Return a token as it stands in a text."""
+        """Return a token's text."""
         if token not in self._texts:
             self._texts[token] = token_text(self._tokenizer, token)
         return self._texts[token]
 
-    def chance(self, token: int, seen: Look) -> TokenLogprob:
-        """Return a token with what was expected in its place."""
-        top = tuple((self.text(other), logprob) for other, logprob in seen.top)
-        return TokenLogprob(self.text(token), seen.logprob, top)
+    def chance(self, token: int, look: Look) -> TokenLogprob:
+        """Return a token with its log-probability and the alternatives."""
+        top = tuple((self.text(other), logprob) for other, logprob in look.top)
+        return TokenLogprob(self.text(token), look.logprob, top)
 
-    def _apply_template(self, said: list[dict[str, str]], *, add_generation_prompt: bool) -> list[int]:
-        """Return messages as tokens."""
+    def _apply_template(self, dialogue: list[dict[str, str]], *, add_generation_prompt: bool) -> list[int]:
         encoded = self._tokenizer.apply_chat_template(
-            said, add_generation_prompt=add_generation_prompt, return_dict=True
+            dialogue, add_generation_prompt=add_generation_prompt, return_dict=True
         )
         return list(encoded["input_ids"])
 

@@ -1,4 +1,4 @@
-"""Models in this very process, through transformers: ``transformers/<path or id>`` and ``local/smollm2``."""
+"""Models run in this process with transformers: ``transformers/<path or id>`` and ``local/smollm2``."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from simulator.models.keys import Identity
 from simulator.models.slots import Slots
 from simulator.models.tokens import Wording, answer_ids, boundary, continuation, prompt_ids, tokenise
 from simulator.models.weights import fingerprint, imported, load_weights
-from simulator.models.writing import Desk, Gatherer, Job, Writer
+from simulator.models.writing import Engine, Gatherer, Job, Writer
 
-# Tokens in a batch that is scored, padding included. On a CPU one text keeps a core busy and a batch saves
-# a few percent at most, by keeping more cores together; a GPU wants many.
+# Tokens in a scored batch, padding included. On a CPU, one text keeps a core busy and a batch saves at most a
+# few percent, by using more cores; a GPU needs large batches.
 _CPU_TOKENS: Final = 2048
 _GPU_TOKENS: Final = 32768
 
 
 class TransformersModel:
-    """A language model in this process. Texts are scored in batches; answers are written as many at a time.
+    """A language model in this process, which scores texts in batches and generates answers in parallel.
 
-    There is no constrained decoding: a schema is put into the prompt, and the answer is checked as always.
-    Answers are written one at a time unless it is asked for, since a pass over several rows gives a prompt
-    other last bits than a pass over one, and with them now and then another word. Samples of one prompt are
-    written together in any case: they are one answer.
+    Decoding is not constrained: a schema goes into the prompt, and the answer is checked as always. By
+    default one answer is generated at a time, because a pass over several rows changes the last bits of the
+    numbers, and occasionally a word. Samples of one prompt are always generated together: they are one
+    answer.
 
-    At temperature 0 the likeliest token is taken, else one is drawn of the whole distribution: what a model's
-    own folder says about penalties and the like is left aside, as it is for the log-probabilities. Models
-    whose memory cannot be put together of keys and values (see `forward.can_go_on`) are left to the library,
-    one prompt at a time; nothing is shared then.
+    At temperature 0 the likeliest token is taken, else a token is sampled from the full distribution: the
+    model folder's own settings (penalties and the like) are ignored, as they are for log-probabilities.
+    Models whose cache is not plain keys and values (see `forward.can_go_on`) use the library's own loop, one
+    prompt at a time, without shared prompt heads.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class TransformersModel:
         """Load weights and tokenizer.
 
         Args:
-            path: a folder, or an id of a model hub; the folder of an adapter is loaded with its base.
+            path: a folder or a model hub id; the folder of an adapter is loaded with its base model.
             device: ``cpu``, ``cuda``, ``mps``; None for a GPU if there is one.
-            threads: of the CPU for one operation; None for as many as torch finds good.
-            together: answers written at a time; part of the identity where it is more than 1, since it can
+            threads: CPU threads per operation; None for torch's default.
+            together: answers generated in parallel; part of the identity if more than 1, since it can
                 change an answer.
-            identity: the name to go by; by default ``transformers/<path>``.
+            identity: identity to use; by default ``transformers/<path>``.
 
         Raises:
             Unsupported: if torch or transformers is missing.
-            InputError: if there is no such model.
+            InputError: if the model cannot be loaded.
         """
         self._torch = imported("torch")
         who = identity or Identity("transformers", path, extra=fingerprint(path))
@@ -105,19 +105,19 @@ class TransformersModel:
         if can_go_on(transformers, self._model):
             reader = Reader(self._torch, transformers, self._model, self._heads)
             slots = Slots(self._torch, transformers, self._model)
-            desk = Desk(self._torch, reader, slots, self._job, self._completion)
-            self._writer = Writer(self._thread, desk, together)
+            engine = Engine(self._torch, reader, slots, self._job, self._completion)
+            self._writer = Writer(self._thread, engine, together)
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request`; a cancelled call stops generating at the next token.
 
         Raises:
-            Unsupported: if it is a chat and the model has no chat template.
+            Unsupported: if it has chat messages and the model has no chat template.
         """
         if not self._chats and not request.plain:
             raise Unsupported(
-                f"{self.name} has no chat template, so it continues and scores plain texts only; "
-                "for a chat take an instruction-tuned model"
+                f"{self.name} has no chat template, so it can only continue and score plain texts; "
+                "for chats use an instruction-tuned model"
             )
         if self._writer is not None:
             return await self._writer(request, request.samples)
@@ -129,22 +129,22 @@ class TransformersModel:
             stop.set()
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Score a text, in one pass together with others that are asked for at the same time.
+        """Score a text, in one pass with other texts requested at the same time.
 
-        A number may differ in its sixth digit from that of the same text in another company.
+        A number may change in its sixth digit with the other texts in the batch.
 
         Raises:
             BadRequest: if the text is too long, or no token can begin at an offset.
-            Unsupported: if the tokenizer does not tell which characters a token stands for.
+            Unsupported: if the tokenizer does not report character offsets.
         """
         if not self.capabilities.scoring:
-            raise Unsupported(f"{self.name} has a tokenizer that knows no offsets; it needs a fast one")
+            raise Unsupported(f"the tokenizer of {self.name} reports no offsets; scoring needs a fast one")
         rows, looks = await self._gatherer(request)
         usage = Usage(sum(len(row.ids) + len(row.written) for row in rows), 0)
         if request.continuations:
-            sums = (Likelihood(math.fsum(look.logprob for look in seen), len(seen)) for seen in looks)
+            sums = (Likelihood(math.fsum(each.logprob for each in row), len(row)) for row in looks)
             return Scored(likelihoods=tuple(sums), usage=usage)
-        pairs = [pair for row, seen in zip(rows, looks, strict=True) for pair in _pairs(row, seen)]
+        pairs = [pair for row, of_row in zip(rows, looks, strict=True) for pair in _pairs(row, of_row)]
         return Scored(
             positions=tuple(
                 Position(offset, *self._wording.chance(token, each))
@@ -154,7 +154,7 @@ class TransformersModel:
         )
 
     async def close(self) -> None:
-        """Stop the thread and drop the weights."""
+        """Stop the thread and release the weights."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._gatherer.close()
         if self._writer is not None:
@@ -168,39 +168,39 @@ class TransformersModel:
         if request.continuations:
             rows = self._continuation_rows(request)
         else:
-            rows = self._prefixes(request) if self._answers else [self._whole(request)]
+            rows = self._prefix_rows(request) if self._answers else [self._text_row(request)]
         for row in rows:
             self._refuse_longer(len(row.ids))
         return rows
 
-    def _whole(self, request: ScoreRequest) -> Row:
+    def _text_row(self, request: ScoreRequest) -> Row:
         ids, places = tokenise(self._tokenizer, request.text, request.offsets)
         return Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)
 
     def _continuation_rows(self, request: ScoreRequest) -> list[Row]:
-        """Return one row per continuation, whose tokens are the same whatever is before it."""
+        """Return one row per continuation, whose tokens do not depend on the text before it."""
         if self._answers:
             read, start = tuple(self._tokenizer(request.text)["input_ids"]), self._start()
             after = [answer_ids(self._tokenizer, each) for each in request.continuations]
             return [Row(read, (*start, *ids[:-1]), _expected_places(len(start), ids), 0) for ids in after]
         read = prompt_ids(self._tokenizer, request.text)
         if not read:
-            raise BadRequest(f"{self.name} cannot expect anything after an empty text")
+            raise BadRequest(f"{self.name} cannot score a continuation of an empty text")
         pieces = (continuation(self._tokenizer, each) for each in request.continuations)
         after = [tuple(token.id for token in piece) for piece in pieces]
         return [Row((*read, *ids[:-1]), (), _expected_places(len(read), ids), 0) for ids in after]
 
     def _start(self) -> tuple[int, ...]:
-        """Return what an encoder-decoder model's answer begins with."""
+        """Return the tokens with which an encoder-decoder model's answer begins."""
         forced = self._model.generation_config.forced_bos_token_id
         return (self._model.config.decoder_start_token_id, *([] if forced is None else [forced]))
 
-    def _prefixes(self, request: ScoreRequest) -> list[Row]:
-        """Return a row per offset: an encoder-decoder model answers what it has read, the text before."""
+    def _prefix_rows(self, request: ScoreRequest) -> list[Row]:
+        """Return one row per offset: an encoder-decoder model reads the text before it and answers."""
         start, rows = self._start(), []
         for offset in request.offsets:
             end = boundary(request.text, offset)
-            # The blanks before the label may be tokens of their own; the last one holds the label.
+            # The blanks before the label may be separate tokens; the last token contains the label.
             *before, token = answer_ids(self._tokenizer, request.text[end : offset + 1])
             read = tuple(self._tokenizer(request.text[:end])["input_ids"])
             written = (*start, *before)
@@ -210,7 +210,7 @@ class TransformersModel:
     def _look(self, rows: Any) -> list[list[Look]]:
         return look(self._torch, self._model, rows)
 
-    # --- writing, in the model's thread ---------------------------------------------------------------
+    # --- generation, in the model's thread ------------------------------------------------------------
 
     def _job(self, request: Request) -> Job:
         read = self._wording.read(request)
@@ -253,14 +253,14 @@ class TransformersModel:
 
     def _refuse_longer(self, tokens: int) -> None:
         if self._longest is not None and tokens > self._longest:
-            raise BadRequest(f"the text has {tokens} tokens; {self.name} reads {self._longest} at most")
+            raise BadRequest(f"the text has {tokens} tokens; {self.name} reads at most {self._longest}")
 
 
 def _generate(
     torch: Any, transformers: Any, model: Any, job: Job, *, padding: int, given_up: threading.Event
 ) -> None:
-    """Write what `job` wants by the library's own loop, where only that can go on with a model's memory."""
-    # An encoder-decoder model's answer has the token it starts with in front of it, not the prompt.
+    """Generate a job's answer with the library's own loop, for models whose cache only the library knows."""
+    # The output of an encoder-decoder model begins with its start token, not with the prompt.
     before = 1 if model.config.is_encoder_decoder else len(job.ids)
 
     def over(ids: Any, scores: Any, **_: Any) -> Any:
@@ -276,7 +276,7 @@ def _generate(
         "pad_token_id": padding,
     }
     if job.temperature > 0:
-        # Of the whole distribution, whatever the library or the model's own settings leave out.
+        # Sample from the full distribution, not from what the library's or the model's settings leave of it.
         settings["num_return_sequences"] = job.samples
         settings |= {"temperature": job.temperature, "top_p": job.top_p, "top_k": 0}
     prompt = torch.tensor([job.ids], device=model.device)
@@ -284,26 +284,26 @@ def _generate(
         if job.seed is not None:
             torch.manual_seed(job.seed)
         out = model.generate(prompt, attention_mask=torch.ones_like(prompt), **settings)
-    job.written = [_whole(job, row) for row in out.sequences[:, before:].tolist()]
+    job.written = [_without_padding(job, row) for row in out.sequences[:, before:].tolist()]
     if job.top is not None:
         pairs = zip(job.written[0], out.logits, strict=False)
         job.looks = [chance(torch, row[0].float(), token, job.top) for token, row in pairs]
 
 
-def _whole(job: Job, row: list[int]) -> list[int]:
-    """Return what was written, without the padding behind it."""
+def _without_padding(job: Job, row: list[int]) -> list[int]:
+    """Return the generated tokens without the padding after them."""
     ends = (number for number in range(1, len(row)) if job.ended(row[:number]))
     return row[: next(ends, len(row))]
 
 
 def _expected_places(before: int, ids: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Return the places in which each of `ids` is expected, after `before` other tokens."""
+    """Return, for each of `ids` after `before` other tokens, the position that predicts it, and the token."""
     return tuple((before - 1 + number, id) for number, id in enumerate(ids))
 
 
-def _pairs(row: Row, seen: list[Look]) -> list[tuple[int, Look]]:
-    """Return what stands in each place looked at, and what was expected there."""
-    return [(token, each) for (_, token), each in zip(row.looks, seen, strict=True)]
+def _pairs(row: Row, looks: list[Look]) -> list[tuple[int, Look]]:
+    """Return the token at each position looked at, with its log-probability."""
+    return [(token, each) for (_, token), each in zip(row.looks, looks, strict=True)]
 
 
 def _use(torch: Any, threads: int | None) -> None:

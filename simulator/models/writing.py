@@ -1,16 +1,16 @@
-"""Calls of a model in this process: texts that are scored in batches, answers that are written side by side.
+"""Concurrent calls of a model in this process: texts scored in batches, answers generated in parallel.
 
-Everything runs in the model's own thread. Calls wait in a queue; a round takes what has come, and other work
-of the thread has its turn between two rounds.
+Everything runs in the model's own thread. Calls wait in a queue; each round serves calls from the queue, and
+other work can use the thread between two rounds.
 
-`Gatherer` reads whatever has come by then in batches of about the same length, and hands every result back as
-soon as it is there; rounds that find the queue empty are nothing.
+`Gatherer` scores the waiting texts in batches of similar length and returns each result as soon as it is
+computed.
 
-`Writer` writes token by token, up to so many answers at a time. A model on a CPU spends the time of a token
-on fetching its weights; fetched once, they serve all answers that are being written. An answer that is over
-makes room for the next that waits. Each pass has as many rows as may be written together, taken or not, and
-prompts are read one by one: how many those are changes the last bits of the numbers, but who they are does
-not. A round lets some of the calls begin, adds a token to each answer, and books the thread for the next.
+`Writer` generates several answers in parallel, one token per pass (continuous batching). On a CPU, a token's
+time goes into fetching the weights, and one fetch serves all answers. A finished answer makes room for the
+next call. Every pass has the same number of rows, free ones included, and prompts are read one by one: the
+number of rows changes the last bits of the numbers, but the other answers in the pass do not. A round starts
+waiting calls, adds a token to each answer, and schedules the next round.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from typing import Any, Final, Generic, TypeVar
 from simulator.models.forward import Look, Reader, Row, batches, chance, pick
 from simulator.models.slots import Slots
 
-_Asked = TypeVar("_Asked")
+_Request = TypeVar("_Request")
 _Answer = TypeVar("_Answer")
 
-# Seconds a round waits for calls that were begun together; a pass takes many times as long.
+# Seconds a round waits for calls begun at the same time; a pass takes many times longer.
 _GATHERING: Final = 0.005
 
 
 @dataclass(slots=True, eq=False)
-class _Call(Generic[_Asked, _Answer]):
-    """A call that waits; `given_up` once nobody waits for it any more."""
+class _Call(Generic[_Request, _Answer]):
+    """A waiting call; `given_up` once its caller has stopped waiting."""
 
-    asked: _Asked
+    request: _Request
     future: Future[_Answer] = field(default_factory=Future)
     given_up: bool = False
 
@@ -54,51 +54,51 @@ class _Call(Generic[_Asked, _Answer]):
 
 
 @dataclass(slots=True, eq=False)
-class _Reading(_Call[_Asked, tuple[list[Row], list[list[Look]]]]):
+class _Reading(_Call[_Request, tuple[list[Row], list[list[Look]]]]):
     rows: list[Row] = field(default_factory=list)
     looks: dict[int, list[Look]] = field(default_factory=dict)
 
 
-class Gatherer(Generic[_Asked]):
-    """Reads what is asked for in batches; usable from several event loops at a time."""
+class Gatherer(Generic[_Request]):
+    """Scores texts in batches; may be used from several event loops concurrently."""
 
     def __init__(
         self,
         thread: ThreadPoolExecutor,
-        rows_of: Callable[[_Asked], list[Row]],
+        rows_of: Callable[[_Request], list[Row]],
         read: Callable[[Sequence[Row]], list[list[Look]]],
         budget: int,
     ) -> None:
-        """Gather calls.
+        """Make a queue for calls.
 
         Args:
-            thread: one thread, in which `rows_of` and `read` run.
-            rows_of: what has to be read for a call; may raise.
-            read: one pass over a batch; may raise.
-            budget: tokens in a batch at most.
+            thread: the single thread in which `rows_of` and `read` run.
+            rows_of: returns the rows to read for a call; may raise.
+            read: reads a batch of rows in one pass; may raise.
+            budget: most tokens in a batch.
         """
         self._thread = thread
         self._rows_of = rows_of
         self._read = read
         self._budget = budget
-        self._waiting: list[_Reading[_Asked]] = []
+        self._waiting: list[_Reading[_Request]] = []
         self._lock = threading.Lock()
         self._closed = False
 
-    async def __call__(self, asked: _Asked) -> tuple[list[Row], list[list[Look]]]:
-        """Return the rows that had to be read, and what was found in each.
+    async def __call__(self, request: _Request) -> tuple[list[Row], list[list[Look]]]:
+        """Return the rows read for a call, and the looks at each.
 
         Raises:
-            Exception: whatever `rows_of` or `read` raised.
+            Exception: any error of `rows_of` or `read`.
         """
-        call = _Reading(asked)
+        call = _Reading(request)
         with self._lock:
             self._waiting.append(call)
         self._thread.submit(self._round)
         return await call.answer()
 
     def close(self) -> None:
-        """Have what waits fail; call it when the thread is shut down."""
+        """Cancel all waiting calls; call it when the thread is shut down."""
         with self._lock:
             self._closed = True
             calls, self._waiting = self._waiting, []
@@ -114,7 +114,7 @@ class Gatherer(Generic[_Asked]):
         calls = [call for call in gathered if call.future.set_running_or_notify_cancel()]
         for call in calls:
             try:
-                call.rows = self._rows_of(call.asked)
+                call.rows = self._rows_of(call.request)
             except Exception as error:
                 call.future.set_exception(error)
         rows = [(call, number) for call in calls for number in range(len(call.rows))]
@@ -123,7 +123,7 @@ class Gatherer(Generic[_Asked]):
             if waiting:
                 self._pass(waiting)
 
-    def _pass(self, waiting: Sequence[tuple[_Reading[_Asked], int]]) -> None:
+    def _pass(self, waiting: Sequence[tuple[_Reading[_Request], int]]) -> None:
         try:
             if self._closed:
                 raise _closed_error()
@@ -138,18 +138,20 @@ class Gatherer(Generic[_Asked]):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Job:
-    """An answer that is wanted, and what there is of it.
+    """A requested answer and its tokens so far.
 
     Attributes:
         ids: tokens of the prompt.
-        head: how many of them are shared with others.
+        head: how many of them other prompts share.
         temperature: 0 for the likeliest tokens.
-        top_p: only the likeliest tokens whose probabilities add up to this are drawn.
-        top: likeliest tokens wanted at each place; None for no probabilities.
-        seed: of what is drawn; None for chance.
-        over: whether an answer has come to its end, by what it has written.
-        looks: what was expected at each place of the first answer, if asked for.
-        generator: where chance comes from.
+        top_p: sample only from the likeliest tokens whose probabilities add up to this.
+        top: alternatives to return per token; None for no log-probabilities.
+        seed: seed of the sampling; None for a random one.
+        most: most tokens of an answer.
+        over: returns True if an answer of these tokens is complete.
+        written: tokens of each sample.
+        looks: log-probabilities at each token of the first sample, if requested.
+        generator: torch's random generator for this answer.
     """
 
     ids: tuple[int, ...]
@@ -166,62 +168,63 @@ class Job:
     generator: Any = None
 
     def ended(self, tokens: list[int]) -> bool:
-        """Return True if nothing more is to be written after `tokens`."""
+        """Return True if nothing follows `tokens`."""
         return len(tokens) >= self.most or self.over(tokens)
 
 
 @dataclass(slots=True, eq=False)
-class _Writing(_Call[_Asked, _Answer]):
-    """A call with the number of its answers, and what there is of them once it has begun."""
+class _Writing(_Call[_Request, _Answer]):
+    """A call with its number of samples, and its job once it has begun."""
 
     rows: int = 1
     job: Job | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Desk(Generic[_Asked, _Answer]):
-    """The functions with which a model writes.
+class Engine(Generic[_Request, _Answer]):
+    """The parts with which a model generates answers.
 
     Attributes:
-        slots: where answers are written.
-        finish: the answer to what was asked, when it is written.
+        slots: the memory of the answers in progress.
+        prepare: builds the job of a call.
+        finish: builds the answer of a call from its finished job.
     """
 
     torch: Any
     reader: Reader
     slots: Slots
-    prepare: Callable[[_Asked], Job]
-    finish: Callable[[_Asked, Job], _Answer]
+    prepare: Callable[[_Request], Job]
+    finish: Callable[[_Request, Job], _Answer]
 
 
-class Writer(Generic[_Asked, _Answer]):
-    """Writes what is asked for; usable from several event loops at a time."""
+class Writer(Generic[_Request, _Answer]):
+    """Generates answers; may be used from several event loops concurrently."""
 
-    def __init__(self, thread: ThreadPoolExecutor, desk: Desk[_Asked, _Answer], together: int) -> None:
-        """Wait for calls.
+    def __init__(self, thread: ThreadPoolExecutor, engine: Engine[_Request, _Answer], together: int) -> None:
+        """Make a queue for calls.
 
         Args:
-            thread: one thread, in which everything else runs.
-            desk: how it is done.
-            together: answers at a time. Several samples of one prompt are written together in any case.
+            thread: the single thread in which the model runs.
+            engine: the parts with which the model generates.
+            together: answers in parallel. Several samples of one prompt are always generated together.
         """
         self._thread = thread
-        self._desk = desk
+        self._engine = engine
         self._together = together
-        self._waiting: list[_Writing[_Asked, _Answer]] = []
-        # Who is written in each place of the slots, and which sample of it.
-        self._places: list[tuple[_Writing[_Asked, _Answer], int] | None] = []
+        self._waiting: list[_Writing[_Request, _Answer]] = []
+        # The call and the sample in each place of the slots.
+        self._places: list[tuple[_Writing[_Request, _Answer], int] | None] = []
         self._lock = threading.Lock()
         self._booked = False
         self._closed = False
 
-    async def __call__(self, asked: _Asked, samples: int) -> _Answer:
+    async def __call__(self, request: _Request, samples: int) -> _Answer:
         """Return the answer; a cancelled call stops at the next token.
 
         Raises:
-            Exception: whatever `prepare` or the model raised.
+            Exception: any error of `prepare` or the model.
         """
-        call = _Writing[_Asked, _Answer](asked, rows=samples)
+        call = _Writing[_Request, _Answer](request, rows=samples)
         with self._lock:
             if self._closed:
                 raise _closed_error()
@@ -232,7 +235,7 @@ class Writer(Generic[_Asked, _Answer]):
         return await call.answer()
 
     def close(self) -> None:
-        """Have what waits and what is being written fail; call it when the thread is shut down."""
+        """Cancel waiting calls and fail those in progress; call it when the thread is shut down."""
         with self._lock:
             self._closed = True
             waiting, self._waiting = self._waiting, []
@@ -240,8 +243,8 @@ class Writer(Generic[_Asked, _Answer]):
             call.future.cancel()
         _fail(self._writing(), _closed_error())
 
-    def _writing(self) -> list[_Writing[_Asked, _Answer]]:
-        """Return those whose answers are being written."""
+    def _writing(self) -> list[_Writing[_Request, _Answer]]:
+        """Return the calls in progress."""
         return list(dict.fromkeys(place[0] for place in self._places if place is not None))
 
     def _round(self) -> None:
@@ -260,11 +263,11 @@ class Writer(Generic[_Asked, _Answer]):
             self._booked = not closed and bool(self._waiting or self._writing())
             if self._booked:
                 self._thread.submit(self._round)
-        if closed:  # whatever was on its way to its place when `close` looked
+        if closed:  # calls that `_begin` was placing when `close` looked
             _fail(self._writing(), _closed_error())
 
-    def _next_to_write(self) -> Iterator[_Writing[_Asked, _Answer]]:
-        """Yield those for whom there is room, in order; one in any case where nothing is being written."""
+    def _next_to_write(self) -> Iterator[_Writing[_Request, _Answer]]:
+        """Yield waiting calls that fit, in order; always at least one if no answer is in progress."""
         while True:
             with self._lock:
                 taken = sum(place is not None for place in self._places)
@@ -274,31 +277,31 @@ class Writer(Generic[_Asked, _Answer]):
             if not call.given_up and call.future.set_running_or_notify_cancel():
                 yield call
 
-    def _begin(self, call: _Writing[_Asked, _Answer]) -> None:
-        """Read a prompt, write the first token after it, and give what goes on a place."""
-        desk = self._desk
-        job = call.job = desk.prepare(call.asked)
+    def _begin(self, call: _Writing[_Request, _Answer]) -> None:
+        """Read a prompt, generate the first token, and place the samples that go on."""
+        engine = self._engine
+        job = call.job = engine.prepare(call.request)
         job.written = [[] for _ in range(job.samples)]
-        job.generator = desk.torch.Generator(device=desk.reader.device)
+        job.generator = engine.torch.Generator(device=engine.reader.device)
         if job.seed is None:
             job.generator.seed()
         else:
             job.generator.manual_seed(job.seed)
-        read = desk.reader.read(job.ids, job.head)
+        read = engine.reader.read(job.ids, job.head)
         left = self._take(job, range(job.samples), read.logits.expand(job.samples, -1))
         if not left:
             return self._give(call, job)
         more = max(self._together, len(left)) - len(self._places)
         self._places += [None] * more
-        desk.slots.resize(len(self._places))
+        engine.slots.resize(len(self._places))
         free = [number for number, place in enumerate(self._places) if place is None]
         for sample, number in zip(left, free, strict=False):
-            desk.slots.put(number, read.state)
+            engine.slots.put(number, read.state)
             self._places[number] = (call, sample)
 
     def _take(self, job: Job, samples: Sequence[int], logits: Any) -> list[int]:
-        """Write the next token of each of `samples`, the job's that are left; those that go on."""
-        torch = self._desk.torch
+        """Add the next token to each of the job's `samples`; return the samples that go on."""
+        torch = self._engine.torch
         tokens = pick(torch, logits, temperature=job.temperature, top_p=job.top_p, generator=job.generator)
         for sample, token in zip(samples, tokens, strict=True):
             job.written[sample].append(token)
@@ -306,32 +309,31 @@ class Writer(Generic[_Asked, _Answer]):
             job.looks.append(chance(torch, logits[0], tokens[0], job.top))
         return [sample for sample in samples if not job.ended(job.written[sample])]
 
-    def _give(self, call: _Writing[_Asked, _Answer], job: Job) -> None:
-        """Hand an answer over, once nothing is kept of it here."""
+    def _give(self, call: _Writing[_Request, _Answer], job: Job) -> None:
         try:
-            answer = self._desk.finish(call.asked, job)
+            answer = self._engine.finish(call.request, job)
         except Exception as error:
             return _fail([call], error)
         with suppress(InvalidStateError):  # closed meanwhile
             call.future.set_result(answer)
 
     def _add_a_token(self) -> None:
-        """Run one pass for everything that is being written."""
+        """Run one pass for all answers in progress."""
         self._leave(number for number, place in enumerate(self._places) if place and not place[0].open)
         if not self._places:
             return
-        rows: dict[_Writing[_Asked, _Answer], list[tuple[int, int]]] = {}
+        rows: dict[_Writing[_Request, _Answer], list[tuple[int, int]]] = {}
         tokens = [0] * len(self._places)
         for number, place in enumerate(self._places):
             if place is not None:
                 call, sample = place
                 rows.setdefault(call, []).append((sample, number))
                 tokens[number] = _job(call).written[sample][-1]
-        logits = self._desk.slots.step(tokens)
+        logits = self._engine.slots.step(tokens)
         over: list[int] = []
-        done: list[_Writing[_Asked, _Answer]] = []
+        done: list[_Writing[_Request, _Answer]] = []
         for call, pairs in rows.items():
-            # In the samples' order, wherever they stand: what is drawn depends on it.
+            # In the order of the samples, not of their places: the random draws depend on it.
             samples, numbers = zip(*sorted(pairs), strict=True)
             try:
                 left = self._take(_job(call), samples, logits[list(numbers)])
@@ -345,8 +347,8 @@ class Writer(Generic[_Asked, _Answer]):
             self._give(call, _job(call))
 
     def _leave(self, numbers: Iterable[int]) -> None:
-        """Free places, and have no more of them than are needed."""
-        slots = self._desk.slots
+        """Free places, and drop those that are no longer needed."""
+        slots = self._engine.slots
         for number in numbers:
             self._places[number] = None
             slots.free(number)
@@ -363,17 +365,16 @@ class Writer(Generic[_Asked, _Answer]):
 
     def _clear(self) -> None:
         self._places = []
-        self._desk.slots.resize(0)
+        self._engine.slots.resize(0)
 
 
-def _job(call: _Writing[_Asked, _Answer]) -> Job:
-    """Return the job of a call that has begun."""
+def _job(call: _Writing[_Request, _Answer]) -> Job:
     assert call.job is not None
     return call.job
 
 
 def _closed_error() -> RuntimeError:
-    return RuntimeError("the model was closed while it was asked")
+    return RuntimeError("the model was closed during the call")
 
 
 def _fail(calls: Iterable[_Call[Any, Any]], error: Exception) -> None:

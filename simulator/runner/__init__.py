@@ -1,1 +1,1 @@
-"""Running episodes: execute (one), build (names to objects), batch (many)."""
+"""Running of episodes: execute (one episode), build (names to objects), batch (many episodes)."""

@@ -1,10 +1,10 @@
-"""Many episodes: resume from the log, bounded concurrency, progress, a clean stop.
+"""Batches of episodes: resumption from the log, bounded concurrency, progress, clean shutdown.
 
-The log is the only memory. An episode with an ending is not played again; one without is played on from
-its logged turns; a failed one is run again as a new attempt. So a run that was interrupted, by Ctrl-C or
-by SIGKILL, goes on when the same command is given again.
+The log is the only state. An episode with an ending is not played again; one without is continued from its
+logged turns; a failed one is run again as a new attempt. So a run that was interrupted, by Ctrl-C or SIGKILL,
+continues when the same command is given again.
 
-Who plays is an `Executor`: this process (`play_jobs`), several (`simulator.runner.executors`) or a cluster
+An `Executor` plays: this process (`play_jobs`), several (`simulator.runner.executors`) or a cluster
 (`simulator.runner.cluster`).
 """
 
@@ -25,7 +25,7 @@ from simulator.runner.execute import Outcome, Recorder, execute
 from simulator.runner.machines import ActiveEpisode, AnyMachine
 from simulator.seats import Seat
 
-# Times that a failed episode is run again within one command (each model call has its own retries).
+# How often a failed episode is run again within one command (each model call has its own retries).
 FAILED_AGAIN = 1
 
 SOFTWARE_VERSION = "software_version"
@@ -34,11 +34,12 @@ SOFTWARE_VERSION = "software_version"
 
 @dataclass(kw_only=True)
 class Tally:
-    """The state of a run; handed to the progress display after every episode.
+    """The progress of a run, shown after every episode.
 
     Attributes:
-        planned: episodes of the whole run.
-        done: episodes with an ending, those of earlier sittings included.
+        planned: number of all episodes of the run.
+        done: number of episodes with an ending, those of earlier commands included.
+        statuses: status -> number of endings.
         scores: metric -> values so far.
     """
 
@@ -58,7 +59,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Job:
-    """An episode to be played, from its beginning or on from `turns`."""
+    """An episode to play, from its beginning or continued from `turns`."""
 
     episode: Episode
     row: Item
@@ -66,9 +67,9 @@ class Job:
     turns: tuple[Turn, ...] = ()
 
 
-Tell = Callable[[Ending, Sequence[Score]], None]
-Executor = Callable[[Sequence[Job], Tell], Awaitable[None]]
-"""Plays the jobs of a run, begun in their order, and tells of each one's ending when it is on disk."""
+OnEnding = Callable[[Ending, Sequence[Score]], None]
+Executor = Callable[[Sequence[Job], OnEnding], Awaitable[None]]
+"""Plays the jobs of a run, started in order, and calls back with each ending once it is on disk."""
 
 
 async def run_batch(
@@ -80,9 +81,9 @@ async def run_batch(
     executor: Executor | None = None,
     on_progress: Callable[[Tally], None] = lambda tally: None,
     preflight: Callable[[], Awaitable[None]] | None = None,
-    begun: Event | None = None,
+    start_event: Event | None = None,
 ) -> Tally:
-    """Play every episode of `plan` that the log does not hold yet.
+    """Play every episode of `plan` that has not ended in the log.
 
     Cancelling the task stops cleanly: what was played is on disk when `CancelledError` is raised.
 
@@ -90,48 +91,47 @@ async def run_batch(
         plan: the run.
         log: writes to the log.
         reader: reads the same file.
-        concurrency: episodes at a time; an executor of its own has its own.
-        executor: who plays; default: this process.
-        on_progress: is shown the tally at the start and after every episode.
-        preflight: makes sure that the seats can play; called before anything is logged, if there is anything
-            left to play.
-        begun: is logged when the run is, or when there is more of it to be played.
+        concurrency: concurrent episodes in this process; an `executor` has its own limit.
+        executor: plays the jobs; by default this process does.
+        on_progress: called with the tally at the start and after every episode.
+        preflight: checks that the seats can play; called before anything is logged, if jobs are left.
+        start_event: logged after the run's row, if jobs are left.
 
     Raises:
-        InputError: if the log holds a run of that name with another configuration, or `concurrency` is
-            less than 1.
+        InputError: if the log has a run of that name with another configuration, or `concurrency` is less
+            than 1.
         LogError: if the log cannot be written.
     """
     if concurrency < 1:
         raise InputError(f"concurrency {concurrency}: must be 1 or more")
-    known = _is_in_log(plan, reader)
-    jobs, tally = _left_to_do(plan, reader)
+    is_logged = _is_in_log(plan, reader)
+    jobs, tally = _remaining_jobs(plan, reader)
     if jobs and preflight is not None:
         await preflight()
-    if not known:
+    if not is_logged:
         await log.write(plan.run)
-    if jobs and begun is not None:
-        await log.write(begun)
+    if jobs and start_event is not None:
+        await log.write(start_event)
     on_progress(tally)
 
-    def tell(ending: Ending, scores: Sequence[Score]) -> None:
+    def on_ending(ending: Ending, scores: Sequence[Score]) -> None:
         tally.add(ending, scores)
         on_progress(tally)
 
     if executor is None:
-        await _play_here(plan, jobs, log, min(concurrency, len(jobs)), tell)
+        await _play_here(plan, jobs, log, min(concurrency, len(jobs)), on_ending)
     else:
-        await executor(jobs, tell)
+        await executor(jobs, on_ending)
     return tally
 
 
-async def _play_here(plan: Plan, jobs: Sequence[Job], log: RowSink, places: int, tell: Tell) -> None:
-    waiting = iter(jobs)  # one iterator for all places: each job is taken once
+async def _play_here(plan: Plan, jobs: Sequence[Job], log: RowSink, places: int, on_ending: OnEnding) -> None:
+    waiting = iter(jobs)  # shared by all places, so that each job is taken once
 
     async def take() -> Job | None:
         return next(waiting, None)
 
-    await play_jobs(plan.machine, plan.seats, log, take, places=places, tell=tell)
+    await play_jobs(plan.machine, plan.seats, log, take, places=places, on_ending=on_ending)
 
 
 async def play_jobs(
@@ -141,9 +141,9 @@ async def play_jobs(
     take: Callable[[], Awaitable[Job | None]],
     *,
     places: int,
-    tell: Tell,
+    on_ending: OnEnding,
 ) -> None:
-    """Play what `take` gives, `places` jobs at a time, until it has given None to each place.
+    """Play the jobs that `take` returns, `places` at a time, until it has returned None to each place.
 
     When this returns or raises, everything played is on disk.
 
@@ -155,7 +155,7 @@ async def play_jobs(
         while (job := await take()) is not None:
             outcome = await play_job(machine, seats, job, log)
             if outcome.ending is not None:
-                tell(outcome.ending, outcome.scores)
+                on_ending(outcome.ending, outcome.scores)
 
     workers = [asyncio.create_task(work()) for _ in range(places)]
     try:
@@ -169,37 +169,38 @@ async def play_jobs(
         except LogError as later:
             if not isinstance(first, Exception):
                 raise
-            first.add_note(f"Besides, {later}")  # what went wrong first is what is to be fixed
+            first.add_note(f"In addition, {later}")  # the first error is the one to fix
         raise
     await log.aflush()
 
 
 def _is_in_log(plan: Plan, reader: LogReader) -> bool:
-    """Return True if the log holds the run.
+    """Return True if the run is in the log.
 
     Raises:
-        InputError: if it holds one of that name with another configuration.
+        InputError: if the log has a run of that name with another configuration.
     """
-    known = next((run for run in reader.runs() if run.id == plan.run.id), None)
-    if known is None:
+    logged = next((run for run in reader.runs() if run.id == plan.run.id), None)
+    if logged is None:
         return False
-    if differences := _differences(known, plan.run):
+    if differences := _differences(logged, plan.run):
         raise InputError(
-            f"The log holds a run {plan.run.id!r} with another configuration ({'; '.join(differences)}). "
-            "Give this one another name with --run, or repeat the earlier command to continue that one."
+            f"The log already has a run {plan.run.id!r} with another configuration "
+            f"({'; '.join(differences)}). Choose another name with --run, or repeat the earlier command to "
+            "continue that run."
         )
     return True
 
 
 def _differences(old: Run, new: Run) -> list[str]:
     before, after = (
-        # As the log keeps it: a tuple comes back as a list.
+        # As the log stores it: a tuple becomes a list.
         json.loads(
             json.dumps({**run.config, "seed": run.seed, "setup": run.setup, "benchmark": run.benchmark})
         )
         for run in (old, new)
     )
-    before.setdefault(SOFTWARE_VERSION, after.get(SOFTWARE_VERSION))  # older runs do not say theirs
+    before.setdefault(SOFTWARE_VERSION, after.get(SOFTWARE_VERSION))  # older runs lack theirs
     return [
         f"{key}: {before.get(key)!r} there, {after.get(key)!r} here"
         for key in sorted(before.keys() | after.keys())
@@ -207,7 +208,7 @@ def _differences(old: Run, new: Run) -> list[str]:
     ]
 
 
-def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[Job], Tally]:
+def _remaining_jobs(plan: Plan, reader: LogReader) -> tuple[list[Job], Tally]:
     stored = {
         (episode.item_hash, episode.language, episode.repeat): episode
         for episode in reader.episodes(plan.run.id, latest=True)
@@ -236,7 +237,7 @@ def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[Job], Tally]:
 
 
 def logged_state(job: Job, reader: LogReader) -> Job | tuple[Ending, tuple[Score, ...]]:
-    """Return what the log has of a job whose player was lost: how it ended, or what is left to be played."""
+    """Return a job whose player was lost as the log has it: its ending and scores, or the rest to play."""
     for episode in _attempts(job.episode):
         ending = reader.ending(episode.id)
         if ending is None:
@@ -253,7 +254,7 @@ def _next_attempt(episode: Episode, attempt: int) -> Episode:
 
 
 async def play_job(machine: AnyMachine, seats: Mapping[str, Seat], job: Job, log: RowSink) -> Outcome:
-    """Play an episode to its end, once more if it fails; everything is on disk when this returns.
+    """Play an episode to its end, and once more if it fails; everything is on disk when this returns.
 
     Raises:
         LogError: if the log cannot be written.

@@ -1,7 +1,7 @@
-"""From names to objects: machines, seats, models, items, runs.
+"""Construction of machines, seats, models and runs from names.
 
-A seat is named ``person``, ``script:FILE``, ``python:module:Agent``, ``plugin/…``, ``offline/…`` or
-``provider/model``. What ``offline/…`` and a model mean in a seat is the benchmark's business
+A seat's occupant is named ``person``, ``script:FILE``, ``python:module:Agent``, ``plugin/…``, ``offline/…``
+or ``provider/model``. The benchmark decides what ``offline/…`` and a model mean in a seat
 (`EpisodeMachine.seat_for`); a model is loaded once per name, however many seats it sits in.
 """
 
@@ -44,14 +44,14 @@ def load_machine(name: str) -> AnyMachine:
     """Return the machine of the benchmark called `name`.
 
     Raises:
-        InputError: if there is none.
+        InputError: if there is no such benchmark.
     """
     return machine_of(catalog.find(name))
 
 
 @cache
 def machine_of(benchmark: Benchmark[Any, Any]) -> AnyMachine:
-    """Return what plays a benchmark's episodes: a machine of its own, or one made from its declaration."""
+    """Return a benchmark's machine: its own, or one built from its declaration."""
     if benchmark.machine is not None:
         return benchmark.machine()
     from simulator.runner.declared_machine import DeclaredMachine
@@ -63,16 +63,16 @@ def machine_of(benchmark: Benchmark[Any, Any]) -> AnyMachine:
 
 
 SCRIPT: Final = "script:"
-"""Begins the name of a seat whose moves stand in a file."""
+"""Prefix of an occupant whose moves are in a file."""
 
 
 @dataclass(kw_only=True)
 class Models:
-    """Loads each model once, also when several threads ask for it; `close` gives all of them back."""
+    """Loads each model once, even if several threads ask for it."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
     loaded: dict[str, ChatModel] = field(default_factory=dict)
-    _one_at_a_time: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def __call__(self, name: str) -> ChatModel:
         """Return the model called `name`.
@@ -80,20 +80,20 @@ class Models:
         Raises:
             ModelError: if the name, the key or the installation is at fault.
         """
-        with self._one_at_a_time:
+        with self._lock:
             if name not in self.loaded:
                 self.loaded[name] = load_model(name, self.options)
             return self.loaded[name]
 
     def addressed(self, name: str) -> str:
-        """Return a name that says where the model is, so that a log does: ``openai/llama@http://host/v1``."""
+        """Return a model's name with its address, for the log: ``openai/llama@http://host/v1``."""
         place = self.options.base_url
         if place is None or not name.startswith(SERVED) or bare_name(name) != name:
             return name
         return f"{name}@{address_of(place)}"
 
     async def preflight(self, needs: Mapping[str, Needs]) -> None:
-        """Ask every server's model that is loaded or named in `needs` whether it does what is needed of it.
+        """Check every model on a server that is loaded or named in `needs`.
 
         Raises:
             ModelError: if one cannot be loaded, does not answer or lacks something.
@@ -114,22 +114,22 @@ def build_seats(
     models: Callable[[str], ChatModel],
     options: Mapping[str, Any],
 ) -> dict[str, Seat]:
-    """Return who sits in each seat that an episode with these options has: a live seat, or one by name.
+    """Return the occupant of each seat of an episode with these options, from names or live seats.
 
     Raises:
-        InputError: if such a seat has no name or a name means nothing in that seat.
+        InputError: if a seat has no name or an unknown one.
     """
     seats = machine.seated(options)
     if missing := [seat for seat in seats if not names.get(seat)]:
-        raise InputError(f"Nobody sits in the seat {missing[0]!r}; say who with --{missing[0]}.")
+        raise InputError(f"The seat {missing[0]!r} is empty; fill it with --{missing[0]}.")
     return {seat: _seat(machine, seat, names[seat], models, options) for seat in seats}
 
 
 def require_seats(machine: AnyMachine, names: Mapping[str, str], options: Mapping[str, Any]) -> None:
-    """Refuse names that mean nothing in their seats; models are neither loaded nor asked.
+    """Check the names of seats' occupants, without loading models.
 
     Raises:
-        InputError: says which name, and who can sit there.
+        InputError: if a name is unknown; lists the known ones.
     """
     build_seats(machine, names, _not_loaded, options)
 
@@ -140,16 +140,17 @@ def _not_loaded(name: str) -> ChatModel:
 
 
 SeatFactory = Callable[[RowSink, int], AbstractAsyncContextManager[Mapping[str, Seat]]]
-"""Makes the seats of a run, for so many episodes at a time; is pickled to get to the process that plays."""
+"""Builds the seats of a run for a number of concurrent episodes; pickled for the process that plays."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedSeatFactory:
-    """Seats by name, to be built in whichever process plays (a `SeatFactory`).
+    """Builds seats from names in the process that plays (a `SeatFactory`).
 
     Attributes:
-        names: seat -> who sits there.
-        models: how models are reached; calls are recorded in the log of the process that plays.
+        names: seat -> its occupant.
+        options: the options of the episodes.
+        models: options of the models; calls are recorded in the log of the process that plays.
     """
 
     benchmark: str
@@ -159,10 +160,10 @@ class NamedSeatFactory:
 
     @asynccontextmanager
     async def __call__(self, log: RowSink, places: int) -> AsyncIterator[dict[str, Seat]]:
-        """Seat everybody, for `places` episodes at a time; their models are closed in the end.
+        """Yield the seats for `places` concurrent episodes; their models are closed in the end.
 
         Raises:
-            InputError: if a name means nothing in its seat.
+            InputError: if a seat's name is unknown.
             ModelError: if a model cannot be loaded.
         """
         async with self.open(log, places) as (seats, _):
@@ -170,7 +171,7 @@ class NamedSeatFactory:
 
     @asynccontextmanager
     async def open(self, log: RowSink, places: int) -> AsyncIterator[tuple[dict[str, Seat], Models]]:
-        """Yield the seats as in a call, and the models that sit in them."""
+        """Yield the seats, as a call does, and their models."""
         models = Models(options=replace(self.models, recorder=log.post, concurrency=places))
         try:
             yield build_seats(load_machine(self.benchmark), self.names, models, self.options), models
@@ -199,18 +200,18 @@ def _seat(
 
 
 def _agent(name: str) -> Any:
-    """Return an instance of the class, or the function, at ``python:module:name``.
+    """Return the function, or an instance of the class, at ``python:module:name``.
 
     Raises:
-        InputError: if it cannot be imported or made; the folder in which the command runs is looked in, too.
+        InputError: if it cannot be imported (also from the working directory) or instantiated.
     """
     place = name.removeprefix("python:")
     if not re.fullmatch(r"[\w.]+:[\w.]+", place):
         raise InputError(f"{name}: write python:MODULE:CLASS, such as python:my_agents:Asker")
-    sys.path.append(os.getcwd())  # last, so that nothing of ours is hidden by a file of the same name
+    sys.path.append(os.getcwd())  # last, so that a user's file cannot shadow our modules
     try:
         return _instantiate(resolve_name(place))
-    except Exception as error:  # a user's own code: whatever is wrong with it
+    except Exception as error:  # the user's code can raise anything
         raise InputError(f"{name}: cannot be used ({type(error).__name__}: {error})") from error
     finally:
         sys.path.remove(os.getcwd())
@@ -219,7 +220,7 @@ def _agent(name: str) -> Any:
 def _plugin(name: str) -> Any:
     known = catalog.extension_names(catalog.SEATS)
     if (part := name.removeprefix("plugin/")) not in known:
-        raise InputError(f"{name}: no such seat is installed; there are: {', '.join(known) or 'none'}.")
+        raise InputError(f"{name}: not installed; installed plugins: {', '.join(known) or 'none'}.")
     return _instantiate(catalog.extension(catalog.SEATS, part))
 
 
@@ -228,7 +229,7 @@ def _instantiate(agent: Any) -> Any:
 
 
 def script_seat(name: str, seat: str) -> Seat:
-    """Return who makes the moves of the file in a name ``script:FILE``.
+    """Return a seat that makes the moves in the file of ``script:FILE``.
 
     Raises:
         InputError: as `read_script`.
@@ -237,13 +238,13 @@ def script_seat(name: str, seat: str) -> Seat:
 
 
 def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
-    """Return a script file: YAML or JSON, a list of moves for `seat`; the last is made again if they run out.
+    """Read a script, a YAML or JSON list of moves for `seat`; the last move is repeated when they run out.
 
-    A move is a line, or ``{text: …}`` with whatever structured move the seat has beside it, such as
+    A move is a line of text, or ``{text: …}`` with the fields of the seat's structured move, such as
     ``{give: ["1"], before: …, after: …}``.
 
     Raises:
-        InputError: if the file cannot be read or holds anything else.
+        InputError: if the file cannot be read or has another form.
     """
     try:
         lines = bounded.load(path.read_text(encoding="utf-8"))
@@ -252,7 +253,7 @@ def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not YAML ({error}).") from error
     if not isinstance(lines, list) or not lines:
-        raise InputError(f"{path}: expected a list of lines, one per turn of the {seat}.")
+        raise InputError(f"{path}: expected a list of lines, one for each turn of the {seat}.")
     moves = [_scripted_reply(line, f"{path}: entry {number}") for number, line in enumerate(lines, start=1)]
 
     def move(view: View) -> Reply:
@@ -278,7 +279,7 @@ def _flatten(values: Iterable[Any]) -> Iterator[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A run before it starts: every episode it will have, and who plays them."""
+    """A run before it starts: all its episodes and the occupants of its seats."""
 
     run: Run
     machine: AnyMachine
@@ -288,7 +289,7 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def episodes(self) -> list[tuple[Episode, Item, Any]]:
-        """Return first attempts, all items of the first repeat first."""
+        """Return the first attempts, with all items of the first repeat first."""
         return [
             (self._episode(row, repeat), row, item)
             for repeat in range(self.repeats)
@@ -320,20 +321,20 @@ def build_plan(
     name: str | None = None,
     label: str = "",
 ) -> Plan:
-    """Return a plan; its run is `name`, or called after its configuration: the same command continues it.
+    """Return a plan; its run is called `name`, or after its configuration, so that a command can continue it.
 
-    `label`, if any, becomes part of a name that is made.
+    `label`, if any, becomes part of a generated name.
 
     Raises:
-        InputError: if two items have one name.
+        InputError: if two items have the same name.
     """
     rows = [(machine.item_row(item), item) for item in items]
     names = Counter((row.name, row.language) for row, _ in rows)
     if twice := [name for (name, _), count in names.items() if count > 1]:
         raise InputError(
-            f"{machine.name}: several items are called {', '.join(twice[:10])}; each needs a name of its own."
+            f"{machine.name}: several items are called {', '.join(twice[:10])}; item names must be unique."
         )
-    whole = {
+    full_config = {
         **config,
         "seats": {seat: who.name for seat, who in seats.items()},
         "options": dict(options or {}),
@@ -342,11 +343,11 @@ def build_plan(
         "items": sha256("".join(row.hash for row, _ in rows).encode()).hexdigest()[:16],
     }
     run = Run(
-        id=name or _run_name(machine, whole, seed, label),
+        id=name or _run_name(machine, full_config, seed, label),
         benchmark=machine.name,
         setup=machine.setup({seat: who.kind for seat, who in seats.items()}),
         seed=seed,
-        config=whole,
+        config=full_config,
     )
     return Plan(run=run, machine=machine, items=rows, seats=seats, repeats=repeats, options=options or {})
 

@@ -1,7 +1,7 @@
-"""A run of whatever benchmark, once what was asked for is read: play it, show how it goes, stop cleanly.
+"""Playing a run of any benchmark: preflight, progress, clean shutdown.
 
-A `RunRequest` says which items are played by whom under which options; its `RunSettings`, which several runs
-may share, how. `play_run` makes one from Python, without a command line.
+A `RunRequest` has the items, seats and options of a run; its `RunSettings`, which several runs may share, the
+log, models and concurrency. `play_run` plays one from Python, without a command line.
 """
 
 from __future__ import annotations
@@ -43,30 +43,32 @@ from simulator.seats import Seat
 from simulator.seeds import stratified
 
 RUN_STARTED: Final = "run.started"
-"""Kind of the event that a command begins a run, or goes on with it."""
+"""Kind of the event that a command starts or continues a run."""
 Afterwards = Callable[[str], Awaitable[None]]
-"""What is still to be done with a run, by its name, once it has been played (by a judge, say)."""
+"""Further work on a run, by its name, once it has been played (such as judging)."""
 
 
 @asynccontextmanager
 async def _do_nothing_afterwards(reader: LogReader, log: LogWriter) -> AsyncIterator[Afterwards]:
-    async def rest(run_id: str) -> None:
+    async def do_nothing(run_id: str) -> None:
         pass
 
-    yield rest
+    yield do_nothing
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """The settings of one run or several, of whatever benchmark.
+    """The settings of one or several runs, of any benchmark.
 
     Attributes:
         log: the log's file.
-        models: how models are reached; see `ModelFlags`.
-        name: of the run, or what the names of several begin with; None to name each after its configuration.
-        concurrency: episodes at a time; on a cluster in each process.
-        engine: who plays.
-        typed: the options of the command that asked for it, for the log; None if no command did.
+        models: options of the models; see `ModelFlags`.
+        seed: the run's seed.
+        repeats: how often each item is played.
+        name: the run's name, or the common start of several names; None to name each after its configuration.
+        concurrency: concurrent episodes; on a cluster, per process.
+        engine: where the run is played.
+        typed: the options of the command, for the log; None if the run was not started by a command.
     """
 
     log: Path
@@ -80,25 +82,27 @@ class RunSettings:
 
     @property
     def places(self) -> int:
-        """Episodes at a time: a batch that fewer ask for would never be full."""
+        """Return the concurrent episodes: at least as many as a local model answers in parallel."""
         return max(self.concurrency, self.models.together)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """One run of a command line, checked.
+    """A checked request for one run.
 
     Attributes:
-        seats: seat -> the name of who sits there.
-        items: the benchmark's own items, in the order in which they are played.
-        config: what else tells this run from others (the data, the languages); the models' server, decoding
-            options and the versions of the prompts and of Askback need not be named.
-        needs: model -> what is asked of it beside text, which its server is asked for once before anything is
-            played; models that are not named are asked for a text.
-        label: stands in a name that is made, where one command plays several runs.
+        seats: seat -> its occupant, usually by name.
+        items: the benchmark's own items, in the order of play.
+        options: the options of the episodes.
+        config: further configuration that distinguishes this run from others (data, languages); the models'
+            server, decoding options and the versions of prompts and Askback are added.
+        needs: model -> its needs besides text, checked before anything is played; other models are only
+            asked for a text.
+        label: part of a generated name, if one command plays several runs.
+        title: label of the progress bar.
         shown: metric -> its short name in the progress display.
-        afterwards: opened before anything is played, so that what it lacks is told first; what it yields is
-            called when everything has been played.
+        afterwards: context opened before anything is played, so that its errors come first; the function it
+            yields is called after the run.
     """
 
     machine: AnyMachine
@@ -117,14 +121,14 @@ class RunRequest:
 
     @property
     def factory(self) -> NamedSeatFactory:
-        """Return who plays, by name."""
+        """Return the factory of the seats."""
         return NamedSeatFactory(
             benchmark=self.machine.name, names=self.seats, options=self.options, models=self.settings.models
         )
 
 
 def asked_how(options: ModelOptions) -> dict[str, Any]:
-    """Return what was chosen of how models answer: empty if nothing was, so that older work goes on."""
+    """Return the options that change models' answers; empty if none is set, to match older runs."""
     chosen = {
         "decoding": options.decoding.chosen,
         "server_options": dict(options.extra),
@@ -134,68 +138,68 @@ def asked_how(options: ModelOptions) -> dict[str, Any]:
 
 
 def service_name(model: str, options: ModelOptions) -> str:
-    """Return which model is asked, where and how: part of the key of each of its answers in a journal."""
+    """Return a model with its address and answer options, as part of the keys of its answers in a journal."""
     chosen = asked_how(options)
-    how = [json.dumps(chosen, ensure_ascii=False, sort_keys=True)] if chosen else []
-    return " ".join((addressed(model), address_of(options.base_url), *how))
+    settings = [json.dumps(chosen, ensure_ascii=False, sort_keys=True)] if chosen else []
+    return " ".join((addressed(model), address_of(options.base_url), *settings))
 
 
 def refuse_idle_options(options: ModelOptions, *, asked: bool) -> None:
-    """Refuse decoding options that would be part of a name without changing anything.
+    """Refuse decoding options that would change the run's name and nothing else.
 
     Raises:
-        InputError: if no language model is `asked`.
+        InputError: if options are set but no language model is `asked`.
     """
     if (options.decoding.chosen or options.extra) and not asked:
         chosen = ", ".join((*options.decoding.chosen, *options.extra))
-        raise InputError(f"No language model plays, so nothing is decoded; leave out: {chosen}.")
+        raise InputError(f"No language model plays, so these options have no effect; omit: {chosen}.")
 
 
 def run_name(name: str | None, pair: tuple[str, str], pairs: Collection[tuple[str, str]]) -> str | None:
-    """Return what one of several runs is called: the name given, with who and what added where these differ.
+    """Return the name of one of several runs: the given name, with player and part where these differ.
 
     Args:
-        name: as given; None to name each run after its configuration.
-        pair: who plays this run, and what.
-        pairs: who plays what in all of them.
+        name: the given name; None to name each run after its configuration.
+        pair: player and part (such as a task) of this run.
+        pairs: player and part of all runs.
     """
     if name is None:
         return None
-    who, what = pair
-    player = who.rpartition("/")[2].replace(":", "-") if len({player for player, _ in pairs}) > 1 else ""
-    part = what if len({part for _, part in pairs}) > 1 else ""
+    player, part = pair
+    player = player.rpartition("/")[2].replace(":", "-") if len({player for player, _ in pairs}) > 1 else ""
+    part = part if len({part for _, part in pairs}) > 1 else ""
     return "-".join(filter(None, (name, player, part)))
 
 
 def read_ranges(option: str, text: str, such_as: str) -> list[int]:
-    """Return ``1-3,7`` as ``[1, 2, 3, 7]``.
+    """Parse ``1-3,7`` as ``[1, 2, 3, 7]``.
 
     Raises:
-        InputError: if it is not of that form.
+        InputError: if the text has another form.
     """
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()) or int(first) > int(last or first):
-            raise InputError(f"{option} {text!r}: write numbers and ranges, such as {such_as}.")
+            raise InputError(f"{option} {text!r}: expected numbers and ranges, such as {such_as}.")
         numbers.extend(range(int(first), int(last or first) + 1))
     return numbers
 
 
 def play(request: RunRequest, console: Console) -> str:
-    """Play a run, or go on with it where the log says that it stopped; its name.
+    """Play a run, or continue it from the log; return its name.
 
     Raises:
-        InputError: if a name means nothing in its seat or names a person, if the log holds another run of
-            that name, or if there is no such cluster.
-        ModelError: if a model cannot be loaded, or its server does not answer any more.
+        InputError: if a seat's name is unknown or a person's, if the log has another run of that name, or if
+            the cluster cannot be reached.
+        ModelError: if a model cannot be loaded, or its server no longer answers.
         LogError: if the log cannot be written.
         typer.Exit: with status 130 after Ctrl-C; everything played so far is in the log.
     """
     if "person" in request.seats.values():
         raise InputError("People play in the browser: start the app with `askback app`.")
     engine = request.settings.engine
-    # What is loaded by now outlives the run; the collector need not look through it again and again.
+    # Everything loaded so far outlives the run, so the garbage collector need not scan it repeatedly.
     gc.freeze()
     try:
         return asyncio.run(_play(request, engine, console))
@@ -204,7 +208,7 @@ def play(request: RunRequest, console: Console) -> str:
             f"{error}. Everything played so far is in the log; the same command continues."
         ) from error
     except KeyboardInterrupt:
-        console.print("\nStopped; everything played so far is in the log. The same command continues.")
+        console.print("\nStopped. Everything played so far is in the log; the same command continues.")
         raise typer.Exit(130) from None
     finally:
         gc.unfreeze()
@@ -218,7 +222,7 @@ async def _play(request: RunRequest, engine: Engine, console: Console) -> str:
         with LogReader(settings.log) as reader:
             async with (
                 factory.open(log, settings.places) as (seats, models),
-                request.afterwards(reader, log) as rest,
+                request.afterwards(reader, log) as afterwards,
             ):
                 refuse_idle_options(settings.models, asked=bool(models.loaded))
                 plan = _plan(request, seats)
@@ -232,14 +236,14 @@ async def _play(request: RunRequest, engine: Engine, console: Console) -> str:
                         executor=executor,
                         on_progress=show,
                         preflight=lambda: models.preflight(request.needs),
-                        begun=_begun(settings, plan.run.id),
+                        start_event=_start_event(settings, plan.run.id),
                     )
-                await rest(plan.run.id)
+                await afterwards(plan.run.id)
     return plan.run.id
 
 
-def _begun(settings: RunSettings, run_id: str) -> Event | None:
-    """Return the event by which the log knows the command that plays a run, and its process."""
+def _start_event(settings: RunSettings, run_id: str) -> Event | None:
+    """Return an event with the options and the process of the command that plays a run."""
     if settings.typed is None:
         return None
     details = {"options": dict(settings.typed), "process": os.getpid()}
@@ -248,21 +252,21 @@ def _begun(settings: RunSettings, run_id: str) -> Event | None:
 
 def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
     settings = request.settings
-    reached: dict[str, Any] = {
+    added: dict[str, Any] = {
         "base_url": address_of(settings.models.base_url) or None,
         "prompts": versions_digest(request.machine.name),
         SOFTWARE_VERSION: version("askback"),
     }
-    # Seats are named by their models alone; where a name has an address, the run says so.
+    # Seats are named after their models without addresses; the configuration has these.
     names = {seat: who for seat, who in request.seats.items() if isinstance(who, str)}
     if servers := {seat: name for seat, name in names.items() if bare_name(name) != name}:
-        reached["servers"] = {seat: addressed(name) for seat, name in servers.items()}
-    reached |= asked_how(settings.models)
+        added["servers"] = {seat: addressed(name) for seat, name in servers.items()}
+    added |= asked_how(settings.models)
     return build_plan(
         machine=request.machine,
         items=request.items,
         seats=seats,
-        config={**request.config, **reached},
+        config={**request.config, **added},
         seed=settings.seed,
         repeats=settings.repeats,
         options=request.options,
@@ -290,15 +294,15 @@ def play_run(
     base_url: str | Sequence[str] | None,
     budget: float | None,
 ) -> str:
-    """Play a run, or go on with it, and return its name; see `askback.run`.
+    """Play a run, or continue it, and return its name; see `askback.run`.
 
     Raises:
-        InputError: if a name, rule or seat is wrong, or the log holds another run of that name.
+        InputError: if a name, rule or seat is wrong, or the log has another run of that name.
         ModelError: if a model cannot be reached.
         LogError: if the log cannot be written.
     """
     if not isinstance(benchmark, str):
-        # Seats find it by name; a cell of a notebook that is run again replaces it.
+        # Seats find it by name; running a notebook's cell again replaces it.
         catalog.register(benchmark)
     declared = catalog.find(benchmark if isinstance(benchmark, str) else benchmark.name)
     request = RunRequest(
@@ -317,7 +321,7 @@ def play_run(
         options=_options(declared, rules or {}),
         config={"data": data if items is None else "given"},
     )
-    # A notebook has an event loop of its own in this thread, and only one can run there.
+    # A notebook already runs an event loop in this thread.
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -330,12 +334,12 @@ def play_run(
 
 
 def _warn_of_failure(path: Path, run: str) -> None:
-    """Say on stderr if no episode of a run has come to its end: a name alone would not tell."""
+    """Log a warning if no episode of a run was played to its end, since only a name is returned."""
     with LogReader(path) as reader:
         endings = endings_of_runs(reader, [run])
     reasons = {**endings.failures, **endings.aborted}
     if reasons and not any(endings.statuses.get(status) for status in ENDED):
-        _log.warning("askback: no episode of %s came to its end: %s", run, next(iter(reasons)))
+        _log.warning("askback: no episode of %s was played to its end: %s", run, next(iter(reasons)))
 
 
 def _as_list(base_url: str | Sequence[str] | None) -> list[str] | None:
@@ -345,7 +349,7 @@ def _as_list(base_url: str | Sequence[str] | None) -> list[str] | None:
 def _seats(benchmark: Benchmark[Any, Any], seats: Mapping[str, str | Seat]) -> dict[str, str | Seat]:
     known = machine_of(benchmark).seats
     if unknown := [seat for seat in seats if seat not in known]:
-        raise InputError(f"{benchmark.name} has no seat {unknown[0]}; there are: {', '.join(known)}.")
+        raise InputError(f"{benchmark.name} has no seat {unknown[0]}; its seats: {', '.join(known)}.")
     return {seat.name: seat.usual for seat in benchmark.seats} | dict(seats)
 
 
@@ -354,16 +358,14 @@ def _items(
 ) -> tuple[Any, ...]:
     if items is None:
         if benchmark.load is None:
-            raise InputError(
-                f"{benchmark.name} has several kinds of items: give those to be played (items=…)."
-            )
+            raise InputError(f"{benchmark.name} has several kinds of items; pass those to play (items=…).")
         items = benchmark.load(data)
     elif benchmark.item is not None:
         for item in items:
             if not isinstance(item, benchmark.item):
                 kind = benchmark.item.__name__
                 raise InputError(
-                    f"items: {item!r} is no {kind}; give objects, as {benchmark.name} loads them."
+                    f"items: {item!r} is not a {kind}; pass objects as {benchmark.name} loads them."
                 )
     return tuple(items) if limit is None else stratified(items, limit, lambda item: (), seed)
 
@@ -372,7 +374,7 @@ def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[s
     model = benchmark.rules or (benchmark.runs().rules if benchmark.runs else None)
     if model is not None and (unknown := [rule for rule in rules if rule not in model.model_fields]):
         known = ", ".join(model.model_fields)
-        raise InputError(f"{benchmark.name} has no rule {unknown[0]}; there are: {known}.")
+        raise InputError(f"{benchmark.name} has no rule {unknown[0]}; its rules: {known}.")
     if benchmark.rules is None:
         return dict(rules)
     options: dict[str, Any] = read_fields(benchmark.rules, rules).model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""The machine of a benchmark that is a declaration: its rows, its players, its pages."""
+"""The machine of a declared benchmark: its rows, players and pages."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from simulator.runner.declared import (
     AnyState,
     GraphState,
     Table,
+    checked_outcome,
+    checked_scores,
     moves_of,
-    outcome_of,
-    scores_of,
     turn_taking,
 )
 from simulator.runner.machines import (
@@ -42,7 +42,7 @@ from simulator.seats import Kind, Reply, ScriptSeat, Seat, View
 
 
 class DeclaredMachine(EpisodeMachine[Table, GraphState]):
-    """See `simulator.runner.machines.EpisodeMachine`."""
+    """The `EpisodeMachine` of a declared benchmark."""
 
     def __init__(self, benchmark: AnyBenchmark) -> None:
         self.benchmark = benchmark
@@ -54,7 +54,7 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         return self.benchmark.graph() if self.benchmark.graph else turn_taking(self.seats)
 
     def item_row(self, item: Any) -> Item:
-        """Return an item as a row of the log: every field of its model."""
+        """Return an item as a row of the log, with every field of its model."""
         data = item.model_dump(mode="json")
         return Item(
             hash=content_hash(data),
@@ -68,28 +68,28 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         """Return the item of a row.
 
         Raises:
-            InputError: if it is not one of this version's.
+            InputError: if this version of the benchmark cannot read it.
         """
         assert self.benchmark.item is not None
         try:
             return self.benchmark.item.model_validate(row.data)
         except ValidationError as error:
-            raise InputError(f"the item {row.name} of the log is no item of {self.name}: {error}") from error
+            raise InputError(f"item {row.name} in the log is not an item of {self.name}: {error}") from error
 
     def seat_for(
         self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
     ) -> Seat:
-        """Return who sits in `seat` under the name of a built-in player or a model.
+        """Return the occupant of `seat` with the name of a built-in player or a model.
 
         Raises:
-            InputError: if the name means nothing there.
+            InputError: if the seat has no player of that name.
         """
         spec = self.benchmark.seat(seat)
         if name in spec.players:
             return ScriptSeat(spec.players[name], name, "offline")
         if spec.prompt is None or (name.startswith("offline/") and not name.startswith("offline/script")):
             known = ", ".join([*spec.players, *(["provider/model"] if spec.prompt else []), "script:FILE"])
-            raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {known}.")
+            raise InputError(f"{name!r} cannot sit in the {seat}'s seat; known players: {known}.")
         return PromptedSeat(models(name), self.name, spec)
 
     def table(self, live: ActiveEpisode) -> Table:
@@ -100,14 +100,14 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         """Return the state before the first move of an episode with these options.
 
         Raises:
-            InputError: if the options are none of the rules.
+            InputError: if the options are not valid rules.
         """
         assert self.benchmark.rules is not None
         rules = read_fields(self.benchmark.rules, options, f"the rules of {self.name}: ")
         return State(item=item, rules=rules, language=language_of(item))
 
     def steps(self, table: Table) -> int:
-        """Return more graph steps than any episode takes: what ends one is `Benchmark.next_seat`."""
+        """Return an upper bound of graph steps; `Benchmark.next_seat` ends an episode long before."""
         return 10_000
 
     def rebuild(self, turns: Sequence[Turn]) -> GraphState:
@@ -116,31 +116,31 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         return GraphState(moves=moves, since=due_since(turns))
 
     def take(self, seat: str) -> Take[Table, GraphState]:
-        """Return what makes a turn of a reply of `seat`."""
-        return lambda table, said, reply: table.take(said, seat, reply)
+        """Return the function that converts a reply of `seat` to a turn."""
+        return lambda table, current, reply: table.take(current, seat, reply)
 
     def seat_due(self, table: Table, state: GraphState) -> str | None:
-        """Return the seat that is to move; None at the end."""
+        """Return the seat that is next to move; None at the end."""
         due = table.due(state)
         return due.seat if due else None
 
     def status(self, table: Table, state: GraphState) -> Literal["completed", "truncated"] | None:
-        """Return how the episode has ended; None if it has not."""
-        return None if table.due(state) else outcome_of(self.benchmark, table.state(state))
+        """Return the status of an ended episode; None if it has not ended."""
+        return None if table.due(state) else checked_outcome(self.benchmark, table.state(state))
 
     def view(
         self, live: ActiveEpisode, state: GraphState, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
-        """Return what a person in `seat` may see now; of the task nothing while a study asks for a step."""
+        """Return the current page of a person in `seat`, without the task during a study's own stages."""
         table = self.table(live)
-        stands = table.state(state)
+        current = table.state(state)
         due = table.due(state) if ending is None else None
         stage = live.stage or ("task" if due else "done")
         shown: Sequence[Block] = ()
         if stage == "task":
-            shown = self.benchmark.view(stands, seat) if self.benchmark.view else [Talk(stands.moves)]
+            shown = self.benchmark.view(current, seat) if self.benchmark.view else [Talk(current.moves)]
         my_turn = due is not None and due.seat == seat
-        due_here = due if my_turn else self._last_due(stands, seat)
+        due_here = due if my_turn else self._last_due(current, seat)
         form = due_here.form if due_here is not None and stage == "task" else None
         if form is not None and not any(isinstance(block, Form) for block in shown):
             shown = [*shown, form_of(form)]
@@ -149,24 +149,24 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
             episode_id=live.episode.id,
             seat=seat,
             people=tuple(people),
-            language=stands.language,
+            language=current.language,
             stage=stage,
             due=due_here,
             my_turn=my_turn,
             waits_for="" if my_turn or due is None else due.seat,
             blocks=tuple(shown),
-            moves=stands.moves if stage == "task" else (),
+            moves=current.moves if stage == "task" else (),
             first=live.first,
-            number=live.first + len(stands.moves),
+            number=live.first + len(current.moves),
             ending=ending,
             warning=warning,
         )
 
     def _last_due(self, state: AnyState, seat: str) -> Due | None:
-        """Return the last move that was due from a seat."""
-        made = [number for number, move in enumerate(state.moves) if move.seat == seat]
+        """Return the last move that a seat was asked for."""
+        numbers = [number for number, move in enumerate(state.moves) if move.seat == seat]
         assert self.benchmark.next_seat is not None
-        return self.benchmark.next_seat(replace(state, moves=state.moves[: made[-1]])) if made else None
+        return self.benchmark.next_seat(replace(state, moves=state.moves[: numbers[-1]])) if numbers else None
 
     def replay(
         self,
@@ -175,7 +175,7 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         judgments: Sequence[Judgment],
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> Result:
-        """Return what everybody may see of an ended episode: if it was broken off, the moves alone."""
+        """Return an ended episode as its players may see it; only the moves if it was broken off."""
         state = self.final(item, turns, options)
         assert self.benchmark.next_seat is not None
         if self.benchmark.next_seat(state) is not None:
@@ -195,8 +195,8 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         judgments: Sequence[Judgment],
         options: Mapping[str, Any],
     ) -> tuple[Score, ...]:
-        """Return the scores of the state at the end."""
-        return scores_of(self.benchmark, self.final(item, turns, options), episode_id)
+        """Return the scores of the final state."""
+        return checked_scores(self.benchmark, self.final(item, turns, options), episode_id)
 
     def final(self, item: Any, turns: Sequence[Turn], options: Mapping[str, Any] = NO_OPTIONS) -> AnyState:
         """Return the state after the turns of an episode with these options."""
@@ -204,15 +204,15 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
 
 
 def language_of(item: Any) -> str:
-    """Return the language of an item's texts: its field ``language``, English where it has none."""
+    """Return the language of an item's texts: its field ``language``, else English."""
     return str(getattr(item, "language", "en"))
 
 
 class PromptedSeat:
-    """A language model that is asked for each move with the seat's prompt, in its language if it can be.
+    """A language model that gets the seat's prompt for each move, in the episode's language if there is one.
 
     Raises:
-        TemplateError: if there is no such prompt, in any language.
+        TemplateError: if the prompt does not exist in any language.
     """
 
     kind: Kind = "model"
@@ -221,7 +221,7 @@ class PromptedSeat:
         self._prompt = f"{benchmark}/{spec.prompt}"
         self._languages = languages_of(self._prompt)
         if not self._languages:
-            describe(self._prompt, "en")  # says where it was looked for, and what there is
+            describe(self._prompt, "en")  # raises an error that lists the existing prompts
         self.name = model.name
         self._model = model
         self._spec = spec

@@ -1,6 +1,6 @@
-"""One episode with live objects: play it on from the log, end it, score it.
+"""Execution of one episode: continue it from its logged turns, end it, and score it.
 
-This is the boundary at which a bad episode becomes data (see `simulator.errors`).
+At this boundary a bad episode becomes data (see `simulator.errors`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from simulator.runner.machines import ActiveEpisode, AnyMachine
 
 
 class Recorder:
-    """Puts turns into the log: waiting for each to be on disk (people), or for all at the end (batch).
+    """Writes turns to the log, and waits for each to be on disk (people) or for all at the end (batch).
 
     Attributes:
-        turns: that were recorded.
+        turns: the recorded turns.
     """
 
     def __init__(self, log: RowSink, *, durable: bool) -> None:
@@ -37,7 +37,7 @@ class Recorder:
         """Record `turn`.
 
         Raises:
-            LogError: if the log refuses it (durable), or at `settle` (batch).
+            LogError: if the log rejects it (durable); in a batch, `settle` raises that.
         """
         if self._durable:
             await self._log.write(turn)
@@ -46,10 +46,10 @@ class Recorder:
         self.turns.append(turn)
 
     async def settle(self) -> None:
-        """Wait until everything recorded is on disk.
+        """Wait until all recorded turns are on disk.
 
         Raises:
-            LogError: the first one that a turn met with.
+            LogError: the first error of a turn.
         """
         await self._log.aflush()
         self._posted.check()
@@ -57,11 +57,11 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The state of an episode after `execute`.
+    """The result of `execute`.
 
     Attributes:
-        ending: how it ended; None if a person is due.
-        scores: of an ended episode; empty if it was aborted or failed.
+        ending: the episode's ending; None if a person is next to move.
+        scores: the scores of an ended episode; empty if it was aborted or failed.
     """
 
     state: Any
@@ -72,16 +72,16 @@ class Outcome:
 async def execute(
     machine: AnyMachine, live: ActiveEpisode, log: RowSink, recorder: Recorder, turns: Sequence[Turn] = ()
 ) -> Outcome:
-    """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
+    """Play `live` from `turns` on until it ends or a person is next to move; write ending and scores.
 
-    `recorder`: what `live` records with.
+    `recorder`: the recorder of `live`.
 
     A seat that breaks the rules or refuses aborts the episode; a model that fails makes it ``failed``, to be
-    run again. Whatever happened before stays in the log.
+    run again. Earlier turns stay in the log.
 
     Raises:
-        LogError: if the log cannot be written; nothing can be promised then.
-        ServerDown: if a model's server was given up; the episode has no ending and is played on another time.
+        LogError: if the log cannot be written; the episode's state on disk is then unknown.
+        ServerDown: if a model's server was given up; the episode has no ending and can be continued later.
     """
     state = machine.rebuild(turns)
     try:
@@ -93,7 +93,7 @@ async def execute(
         await recorder.settle()
         raise
     except Refused as error:
-        # To ask again would not help: the seat that is to move has failed, not the way to its model.
+        # A retry would not help: the seat that is to move has failed, not the connection to its model.
         seat = machine.due(live, machine.rebuild([*turns, *recorder.turns])) or "infrastructure"
         ending = _ending(live, "aborted", seat, f"{type(error).__name__}: {error}")
     except ModelError as error:
@@ -101,7 +101,7 @@ async def execute(
         ending = _ending(live, "failed", cause, f"{type(error).__name__}: {error}")
     except LogError:
         raise
-    except Exception as error:  # a fault in one seat's code must not take a run of thousands down
+    except Exception as error:  # a bug in one seat's code must not end a run of thousands
         ending = _ending(live, "failed", "infrastructure", traced(error))
         log.post(traceback_event(live))
     await recorder.settle()
@@ -114,7 +114,7 @@ async def execute(
 async def finish(
     machine: AnyMachine, live: ActiveEpisode, log: RowSink, ending: Ending, turns: Sequence[Turn]
 ) -> tuple[Ending, tuple[Score, ...]]:
-    """Score `turns` if they were played to an end; write scores and ending, ``failed`` if scoring fails.
+    """Score `turns` if the episode was played to its end; write scores and ending (``failed`` on errors).
 
     Raises:
         LogError: if the log cannot be written.
@@ -137,7 +137,7 @@ def _ending(live: ActiveEpisode, status: Any, cause: str, message: str) -> Endin
 
 
 def traceback_event(live: ActiveEpisode) -> Event:
-    """Return the exception being handled, for whoever has to mend it."""
+    """Return an event with the traceback of the exception being handled."""
     return Event(
         kind="exception",
         run_id=live.episode.run_id,

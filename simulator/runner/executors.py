@@ -1,19 +1,17 @@
-"""Who plays a run: this process, several of this machine, or a cluster (`simulator.runner.cluster`).
+"""Executors of a run: this process, several processes, or a cluster (`simulator.runner.cluster`).
 
-Why. One Python process plays about a thousand turns a second; 200 dialogues with a model that answers
-within 50 ms ask for more than twice that. Each process here has an event loop, seats and a log writer of
-its own. They write to one file: SQLite's write-ahead log lets them take turns, and a row costs its process
-the encoding and the insertion; sent to one writer in the parent, every row would be pickled, sent and
-unpickled besides, and one process would again have to keep up with all.
+Why. One Python process plays about a thousand turns a second; 200 dialogues with a model that answers within
+50 ms need more than twice that. Each worker process has its own event loop, seats and log writer, and all
+write to one file: SQLite's write-ahead log lets them take turns. With a single writer in the parent, every
+row would also have to be pickled, sent and unpickled, and one process would again have to keep up with all.
 
-How. A pool of the standard library starts the processes and sees whether one dies. Each knows all the jobs
-and takes the next whenever a place is free, by a counter that they share, so nobody waits for the slowest.
-What an episode says depends on its seed and its item alone; who plays it, and when, changes nothing but the
-order of rows in the log.
+How. A process pool of the standard library starts the workers and notices if one dies. Each worker has the
+list of all jobs and takes the next through a shared counter, so none waits for the slowest. An episode
+depends only on its seed and its item; the worker and the time only change the order of rows in the log.
 
-All hold the reading end of one pipe, and the parent the other. When that closes, because the run was
-stopped or the parent killed, they write what they have played and end: no process stays behind. They ignore
-Ctrl-C, which a terminal sends to all.
+All workers hold the reading end of a pipe whose other end the parent holds. When the pipe closes, because the
+run was stopped or the parent killed, they write what they have played and exit, so no process stays behind.
+They ignore Ctrl-C, which a terminal sends to all processes.
 """
 
 from __future__ import annotations
@@ -37,13 +35,13 @@ from logs import LogError, LogWriter
 from simulator.errors import AskbackError, WorkerFailed
 from simulator.models import Budget
 from simulator.models.budget import SharedBudget
-from simulator.runner.batch import Executor, Job, Tell, play_jobs
+from simulator.runner.batch import Executor, Job, OnEnding, play_jobs
 from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine
 from simulator.runner.options import Engine, processors
-from simulator.runner.spreading import ending_of, quietly, start_context
+from simulator.runner.spreading import describe_exit, start_context, worker_environment
 from simulator.seats import Seat
 
-# So many dialogues are worth the two seconds that a process takes to start.
+# Dialogues per worker that justify the two seconds it takes to start.
 _WORTH_A_WORKER: Final = 200
 
 
@@ -51,17 +49,17 @@ _WORTH_A_WORKER: Final = 200
 async def playing(
     engine: Engine, factory: NamedSeatFactory, log: Path, *, episodes: int, places: int
 ) -> AsyncIterator[tuple[NamedSeatFactory, Executor | None]]:
-    """Yield who makes the seats of this process, and who plays; None for this process itself.
+    """Yield the seat factory for this process, and the executor; None if this process plays.
 
     Args:
-        engine: the choice.
-        factory: makes the seats.
+        engine: the user's choice.
+        factory: builds the seats.
         log: the log's file.
-        episodes: of the run.
-        places: episodes at a time; on a cluster in each of its processes.
+        episodes: number of episodes of the run.
+        places: concurrent episodes; on a cluster, per process.
 
     Raises:
-        InputError: if the cluster cannot be reached, or lacks something.
+        InputError: if the cluster cannot be reached, or lacks resources.
     """
     if engine.is_ray:
         from simulator.runner.cluster.players import on_cluster
@@ -87,7 +85,7 @@ async def playing(
 
 
 def workers_for(engine: Engine, seats: Mapping[str, str | Seat], episodes: int) -> int:
-    """Return how many processes play: as many as asked for; else one, but more for a long offline run."""
+    """Return the number of worker processes: as requested, else one, or more for a long offline run."""
     if engine.workers is not None:
         return engine.workers
     names = (who if isinstance(who, str) else who.name for who in seats.values())
@@ -95,19 +93,19 @@ def workers_for(engine: Engine, seats: Mapping[str, str | Seat], episodes: int) 
     return max(1, min(processors(), episodes // _WORTH_A_WORKER)) if offline else 1
 
 
-# A worker that has lost its parent writes what it has; after so many seconds it ends in any case.
+# Seconds in which a worker that has lost its parent writes its rows before it exits.
 _GRACE: Final = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Plays jobs in several processes (a `batch.Executor`). No person sits in a seat.
+    """Plays jobs in several processes (a `batch.Executor`), without people.
 
     Attributes:
-        factory: makes the seats in each worker; must be picklable.
-        workers: processes; not more than there are places or jobs.
-        concurrency: episodes at a time, of all workers together.
-        budget: what they share; None for no limit.
+        factory: builds the seats in each worker; must be picklable.
+        workers: most processes; there are never more than places or jobs.
+        concurrency: concurrent episodes of all workers together.
+        budget: their shared budget; None for no limit.
     """
 
     benchmark: str
@@ -117,12 +115,12 @@ class Workers:
     concurrency: int
     budget: Budget | None = None
 
-    async def __call__(self, jobs: Sequence[Job], tell: Tell) -> None:
+    async def __call__(self, jobs: Sequence[Job], on_ending: OnEnding) -> None:
         """Play `jobs`; if cancelled, stop the workers and wait until they have written what they played.
 
         Raises:
             LogError: if a worker could not write to the log.
-            WorkerFailed: if a worker ended in another way, or its seats could not be built.
+            WorkerFailed: if a worker ended for another reason, or its seats could not be built.
         """
         if not jobs:
             return
@@ -131,7 +129,7 @@ class Workers:
             __name__, type(load_machine(self.benchmark)).__module__, type(self.factory).__module__
         )
         stop, hold = context.Pipe(duplex=False)
-        shift = _Shift(
+        task = _WorkerTask(
             self.benchmark,
             self.factory,
             self.path,
@@ -143,51 +141,53 @@ class Workers:
             if self.budget is None
             else (self.budget.limit, context.Array("d", [self.budget.spent, 0.0])),
         )
-        pool = ProcessPoolExecutor(len(shares), context, _begin, (shift,))
+        pool = ProcessPoolExecutor(len(shares), context, _start_worker, (task,))
         loop = asyncio.get_running_loop()
-        hearing = threading.Thread(target=_hear, args=(shift.endings, loop, tell), daemon=True)
-        hearing.start()
+        listener = threading.Thread(
+            target=_forward_endings, args=(task.endings, loop, on_ending), daemon=True
+        )
+        listener.start()
         try:
-            # Starting them takes a while, in a thread; if that is cancelled, they begin all the same.
-            serving = await _in_thread(_start, pool, shares)
+            # Starting takes a while, in a thread; the workers start even if this is cancelled.
+            serving = await _in_thread(_start_all, pool, shares)
             await asyncio.gather(*map(asyncio.wrap_future, serving))
-            shift.endings.put(None)
-            await asyncio.to_thread(hearing.join)
-            await asyncio.sleep(0)  # what it has left in the loop
+            task.endings.put(None)
+            await asyncio.to_thread(listener.join)
+            await asyncio.sleep(0)  # run the callbacks that it left in the loop
         except BrokenProcessPool as error:
-            hold.close()  # the others write what they have played, and end
-            how = await asyncio.to_thread(ending_of, pool)
+            hold.close()  # the others write what they have played, and exit
+            how = await asyncio.to_thread(describe_exit, pool)
             raise WorkerFailed(
-                f"A worker process was ended {how}. What was played is in the log; the same command "
-                "continues. If memory was short, take fewer --workers."
+                f"A worker process {how}. Everything played so far is in the log; the same command "
+                "continues. If memory ran out, use fewer --workers."
             ) from error
         finally:
             hold.close()
             await _in_thread(pool.shutdown)
             stop.close()
-            shift.endings.close()
+            task.endings.close()
 
 
 def _shares(places: int, workers: int) -> list[int]:
-    """Return `places` dealt evenly to at most `workers`, none of which gets nothing."""
+    """Divide `places` evenly among at most `workers`, each of which gets at least one."""
     workers = min(workers, places)
     return [places // workers + (number < places % workers) for number in range(workers)]
 
 
-def _start(pool: ProcessPoolExecutor, shares: Sequence[int]) -> list[Future[None]]:
-    with quietly():
+def _start_all(pool: ProcessPoolExecutor, shares: Sequence[int]) -> list[Future[None]]:
+    with worker_environment():
         serving = [pool.submit(_serve, places) for places in shares]
-        # The pool sees the end of processes that it knew when it last looked; the last was begun after that.
+        # A pool only watches processes that it knew when it last looked; the last one started after that.
         pool.submit(_do_nothing)
     return serving
 
 
 def _do_nothing() -> None:
-    """Do no work: to be given some makes a pool look at its processes."""
+    """Do nothing: a submitted job makes the pool look at its processes."""
 
 
 async def _in_thread(function: Any, *arguments: Any) -> Any:
-    """Return what a function returns that must come to its end even if the caller is cancelled."""
+    """Run a function in a thread to its end, even if the caller is cancelled."""
     running = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
     try:
         return await asyncio.shield(running)
@@ -196,25 +196,25 @@ async def _in_thread(function: Any, *arguments: Any) -> Any:
         raise
 
 
-def _hear(endings: Any, loop: asyncio.AbstractEventLoop, tell: Tell) -> None:
-    """Pass on what the workers tell, in a thread of the parent."""
-    with suppress(RuntimeError, EOFError, OSError):  # the loop was closed: nobody is interested any more
+def _forward_endings(endings: Any, loop: asyncio.AbstractEventLoop, on_ending: OnEnding) -> None:
+    """Forward the workers' endings to the event loop, in a thread of the parent."""
+    with suppress(RuntimeError, EOFError, OSError):  # the loop or the queue is closed
         while (played := endings.get()) is not None:
-            loop.call_soon_threadsafe(tell, *played)
+            loop.call_soon_threadsafe(on_ending, *played)
 
 
 # In the worker
 
 
 @dataclass(frozen=True)
-class _Shift:
-    """Everything that a worker is given.
+class _WorkerTask:
+    """The arguments of a worker.
 
     Attributes:
-        next: the place of the next job, shared by all.
-        endings: takes the endings, each with its scores.
-        stop: is closed at its other end when the work is to stop.
-        purse: the limit of a budget, and what is spent and reserved of it, shared by all.
+        next: index of the next job, shared by all.
+        endings: queue of (ending, scores).
+        stop: reading end of the pipe that closes when the work must stop.
+        purse: limit of the budget, and the shared array of (spent, reserved) US dollars.
     """
 
     benchmark: str
@@ -227,7 +227,7 @@ class _Shift:
     purse: tuple[float, Any] | None
 
     async def take(self) -> Job | None:
-        """Return the next job; None if there is none."""
+        """Return the next job; None if none is left."""
         with self.next.get_lock():
             number = self.next.value
             self.next.value += 1
@@ -235,28 +235,28 @@ class _Shift:
 
     @property
     def seats(self) -> SeatFactory:
-        """Return who makes the seats, which pay out of the shared purse."""
+        """Return the seat factory, with the shared budget."""
         if self.purse is None or not isinstance(self.factory, NamedSeatFactory):
             return self.factory
         return replace(self.factory, models=replace(self.factory.models, budget=SharedBudget(*self.purse)))
 
 
-_shift: _Shift
+_task: _WorkerTask
 _serving: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
 
 
-def _begin(shift: _Shift) -> None:
-    """Prepare a worker process."""
-    global _shift
-    _shift = shift
-    # The pool ends the others by SIGTERM when one has died; they end by themselves, with everything written.
+def _start_worker(task: _WorkerTask) -> None:
+    """Initialise a worker process."""
+    global _task
+    _task = task
+    # When one worker dies, the pool sends SIGTERM to the others; they exit by themselves once all is written.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
-    threading.Thread(target=_obey, args=(shift.stop,), daemon=True).start()
+    threading.Thread(target=_wait_for_stop, args=(task.stop,), daemon=True).start()
 
 
-def _obey(stop: Connection) -> None:
-    """End the work, and the process, when the pipe closes."""
+def _wait_for_stop(stop: Connection) -> None:
+    """Cancel the work and exit when the pipe closes."""
     with suppress(EOFError, OSError):
         stop.recv()
     if _serving is not None:
@@ -268,9 +268,9 @@ def _obey(stop: Connection) -> None:
 
 
 def _serve(places: int) -> None:
-    """Play episodes until there are none left."""
+    """Play episodes until no job is left."""
     try:
-        asyncio.run(_play(_shift, places))
+        asyncio.run(_play(_task, places))
     except asyncio.CancelledError:
         pass  # the parent has closed the pipe
     except LogError as error:
@@ -281,17 +281,17 @@ def _serve(places: int) -> None:
         raise WorkerFailed(f"A worker process failed:\n{traceback.format_exc()}") from None
 
 
-async def _play(shift: _Shift, places: int) -> None:
+async def _play(task: _WorkerTask, places: int) -> None:
     global _serving
-    task = asyncio.current_task()
-    assert task is not None
-    _serving = asyncio.get_running_loop(), task
-    async with LogWriter(shift.path, durable=False) as log, shift.seats(log, places) as seats:
+    current = asyncio.current_task()
+    assert current is not None
+    _serving = asyncio.get_running_loop(), current
+    async with LogWriter(task.path, durable=False) as log, task.seats(log, places) as seats:
         await play_jobs(
-            load_machine(shift.benchmark),
+            load_machine(task.benchmark),
             seats,
             log,
-            shift.take,
+            task.take,
             places=places,
-            tell=lambda ending, scores: shift.endings.put((ending, tuple(scores))),
+            on_ending=lambda ending, scores: task.endings.put((ending, tuple(scores))),
         )

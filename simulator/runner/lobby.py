@@ -1,6 +1,6 @@
-"""Who is offered to a person for the seat opposite, and models for it, loaded beside the event loop.
+"""The players offered to a person for the other seat, and models loaded in the background.
 
-Built-in players, another person and models with a key are offered; nobody else waits while a model is loaded.
+Built-in players, another person and models with a key are offered. Loading one does not block the event loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.runner.build import build_seats
 from simulator.runner.machines import AnyMachine
 from simulator.seats import Seat
 
-# The models offered in the menus, and the environment variable that each needs.
+# The models offered in menus, and the environment variable with each one's key.
 MODELS: Final[Mapping[str, str]] = {
     "openai/gpt-4o": "OPENAI_API_KEY",
     "openai/gpt-4o-mini": "OPENAI_API_KEY",
@@ -32,10 +32,10 @@ PERSON: Final = "person"
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Somebody who can sit opposite a person.
+    """A player for the seat opposite a person.
 
     Attributes:
-        available: False if `requires`, an environment variable, is not set.
+        available: False if the environment variable `requires` is not set.
     """
 
     name: str
@@ -44,19 +44,19 @@ class Opponent:
 
     @property
     def label(self) -> str:
-        """The name without provider and server, for people."""
+        """Return the name without provider and server, for menus."""
         return bare_name(self.name).partition("/")[2] or self.name
 
 
 def menu(
     offline: Iterable[str], env: Mapping[str, str], models: Iterable[str] | None = None
 ) -> tuple[Opponent, ...]:
-    """Return the built-in players named `offline`, a second person, and models, in this order.
+    """Return the built-in players, a second person and the models, in this order.
 
     Args:
         offline: names of the built-in players for the seat.
-        env: the environment, in which models' keys are looked up.
-        models: those that whoever started the app has chosen; None for the usual ones.
+        env: the environment, searched for models' keys.
+        models: the models chosen when the app was started; None for the default ones.
     """
     if models is None:
         offered = [Opponent(name, bool(env.get(key)), key) for name, key in MODELS.items()]
@@ -66,10 +66,10 @@ def menu(
 
 
 def require_choice(field: str, value: T, allowed: Collection[T]) -> T:
-    """Return a choice that came from a browser.
+    """Return a choice submitted by a browser.
 
     Raises:
-        InputError: if it is not among those `allowed`.
+        InputError: if it is not one of those `allowed`.
     """
     if value not in allowed:
         known = ", ".join(map(str, allowed))
@@ -78,92 +78,92 @@ def require_choice(field: str, value: T, allowed: Collection[T]) -> T:
 
 
 def require_offered(name: str, seat: str, offered: Iterable[Opponent]) -> None:
-    """Refuse who was not offered: names come from a browser, and must not reach files or other servers.
+    """Refuse players that were not offered: names from a browser must not reach files or other servers.
 
     Raises:
-        InputError: if `name` is not among those in `offered` who are available.
+        InputError: if `name` is not an available player in `offered`.
     """
     if name not in {opponent.name for opponent in offered if opponent.available}:
         raise InputError(
-            f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.",
+            f"{name!r} cannot sit in the {seat}'s seat here; choose a player from the list.",
             code="not_offered",
             who=name,
         )
 
 
-_FRESH: Final = 60.0  # seconds for which an answer says that a model is there
-_PATIENCE: Final = 30.0  # seconds that somebody who wants to take part is kept waiting
+_FRESH: Final = 60.0  # seconds after an answer in which a model is not checked again
+_PATIENCE: Final = 30.0  # seconds that a person who wants to take part waits for a model
 
 
 class Loading:
-    """Seats whose models are loaded in a thread, each once, however many people wait for it.
+    """Builds seats whose models are loaded in a thread, each once, however many people wait for it.
 
-    Weights and the libraries that read them take seconds, on a busy machine minutes.
+    Loading weights and their libraries takes seconds, on a busy machine minutes.
     """
 
     def __init__(self, load: Callable[[str], ChatModel]) -> None:
         self._load = load
-        self._there: dict[str, ChatModel] = {}
-        self._under_way: dict[str, asyncio.Task[ChatModel]] = {}
-        self._answered: dict[str, float] = {}
+        self._loaded: dict[str, ChatModel] = {}
+        self._tasks: dict[str, asyncio.Task[ChatModel]] = {}
+        self._answered_at: dict[str, float] = {}
 
     async def seats(
         self, machine: AnyMachine, names: Mapping[str, str], options: Mapping[str, Any]
     ) -> dict[str, Seat]:
-        """Return what `build_seats` does; wait only if a model is not there yet.
+        """Return the seats, as `build_seats` does; wait only for models that are not loaded yet.
 
         Raises:
-            InputError: if a name means nothing in its seat.
+            InputError: if a seat's name is unknown.
             ModelError: if a model cannot be loaded; the next call tries again.
         """
         while True:
             try:
-                return build_seats(machine, names, self._at_hand, options)
-            except _NotThereError as missing:
+                return build_seats(machine, names, self._loaded_model, options)
+            except _NotLoadedError as missing:
                 await self._fetch(missing.name)
 
     async def absent(self, needs: Mapping[str, Needs]) -> AskbackError | None:
-        """Return why one of the servers' models in `needs` cannot play now; None if all of them can.
+        """Return why a server's model in `needs` cannot play now; None if all can.
 
-        One that has answered a moment ago is not asked again.
+        A model that has answered recently is not checked again.
         """
         for name, need in needs.items():
-            if not name.startswith(REMOTE) or monotonic() - self._answered.get(name, -inf) < _FRESH:
+            if not name.startswith(REMOTE) or monotonic() - self._answered_at.get(name, -inf) < _FRESH:
                 continue
             try:
                 async with asyncio.timeout(_PATIENCE):
-                    while name not in self._there:
+                    while name not in self._loaded:
                         await self._fetch(name)
-                    await run_preflight(self._there[name], need, fresh=True)
+                    await run_preflight(self._loaded[name], need, fresh=True)
             except TimeoutError:
                 return TimedOut(f"{name}: no answer within {_PATIENCE:g} seconds")
             except AskbackError as error:
                 return error
-            self._answered[name] = monotonic()
+            self._answered_at[name] = monotonic()
         return None
 
-    def _at_hand(self, name: str) -> ChatModel:
-        # Which models a seat needs is the machine's business, so it is found out by building the seat.
-        if name not in self._there:
-            raise _NotThereError(name)
-        return self._there[name]
+    def _loaded_model(self, name: str) -> ChatModel:
+        # Only the machine knows which models a seat needs, so they are found by building the seat.
+        if name not in self._loaded:
+            raise _NotLoadedError(name)
+        return self._loaded[name]
 
     async def _fetch(self, name: str) -> None:
-        task = self._under_way.get(name)
+        task = self._tasks.get(name)
         if task is None:
-            task = self._under_way[name] = asyncio.create_task(asyncio.to_thread(self._load, name))
-            task.add_done_callback(lambda done: self._forget_task(name, done))
-        # Who gives up (a page that is closed) does not take the model from those who wait with them.
+            task = self._tasks[name] = asyncio.create_task(asyncio.to_thread(self._load, name))
+            task.add_done_callback(lambda done: self._finish_task(name, done))
+        # A cancelled caller (a closed page) must not cancel the load for the others who wait for it.
         await asyncio.shield(task)
 
-    def _forget_task(self, name: str, task: asyncio.Task[ChatModel]) -> None:
-        del self._under_way[name]
+    def _finish_task(self, name: str, task: asyncio.Task[ChatModel]) -> None:
+        del self._tasks[name]
         if not task.cancelled() and task.exception() is None:
-            self._there[name] = task.result()
+            self._loaded[name] = task.result()
 
 
-class _NotThereError(Exception):
-    """A model is not there yet."""
+class _NotLoadedError(Exception):
+    """A model that is not loaded yet."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

@@ -1,10 +1,10 @@
-"""What the log says of runs, of any benchmark: whose they are, which episodes count, how they ended.
+"""Runs in the log, of any benchmark: their owner, the episodes that count, and their endings.
 
-Which episodes count is one rule for all benchmarks (`seat_failed`):
+All benchmarks count episodes by the same rule (`seat_failed`):
 
-* ``completed`` and ``truncated`` ones were played to their end, and are scored by what was done in them;
-* ``aborted`` ones in which a seat failed (it said nothing, broke the rules, refused) count as unsuccessful;
-* ``aborted`` ones that a person left, and ``failed`` ones (infrastructure; they are run again), do not count.
+* ``completed`` and ``truncated`` episodes were played to their end and are scored by their turns;
+* ``aborted`` episodes in which a seat failed (said nothing, broke the rules, refused) count as unsuccessful;
+* ``aborted`` episodes that a person left, and ``failed`` ones (infrastructure; run again), do not count.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from logs.rows import Ending, Episode, Item, Run, Turn
 from simulator.errors import InputError
 
 ENDED: Final = ("completed", "truncated")
-"""Endings of episodes that were played to their end: these have scores."""
+"""Statuses of episodes that were played to their end, which have scores."""
 
 ERASED: Final = "erased"
-"""What is told of episodes of people who have withdrawn or are excluded: they are no result."""
+"""Status in summaries for episodes of people who have withdrawn or are excluded; they are no results."""
 
 MODEL_FAILURE: Final = "model_failed"
-"""Kind of the event of a model opposite a person that gave no answer."""
+"""Kind of the event that a model opposite a person gave no answer."""
 
 PERSON: Final = "person"
 _NO_SEAT: Final = ("infrastructure", "scorer")
@@ -43,7 +43,7 @@ class PlayedItem(NamedTuple):
         return [turn for turn in self.turns if turn.payload.get("kind") == kind]
 
     def who(self, seat: str) -> str:
-        """Return the person's pseudonym, or who sat there."""
+        """Return the seat's occupant: a person's pseudonym, or a name (see `sitter`)."""
         return sitter(self.episode, seat)
 
 
@@ -51,11 +51,11 @@ class Endings(NamedTuple):
     """The endings of the episodes of runs.
 
     Attributes:
-        statuses: how many episodes ended how. Those that have not ended are ``open``; those of people
-            who have withdrawn are ``erased``, however they ended, and count nowhere else.
-        failures: why episodes failed -> how many did, the commonest reason first.
-        aborted: which seats failed, and why -> how many episodes that aborted, the commonest reason first.
-        left: why episodes were aborted otherwise, by people who left -> how many.
+        statuses: status -> number of episodes. Episodes without an ending are ``open``; those of people who
+            have withdrawn are ``erased``, however they ended, and are not counted below.
+        failures: reason of failure -> number of episodes, the commonest first.
+        aborted: seat that failed and reason -> number of aborted episodes, the commonest first.
+        left: reason of other aborted episodes, which people left -> number.
     """
 
     statuses: Mapping[str, int]
@@ -65,11 +65,12 @@ class Endings(NamedTuple):
 
 
 class NotCounting(NamedTuple):
-    """The numbers of a run's episodes that are in no score.
+    """The numbers of a run's episodes that no score counts.
 
     Attributes:
-        open: that have not ended, or are still to be begun.
-        failed: that were aborted without a seat's failure, or failed for good.
+        open: episodes that have not ended or not started.
+        failed: episodes that failed, or were aborted without a seat's failure.
+        erased: episodes of people who have withdrawn or are excluded.
     """
 
     open: int
@@ -82,7 +83,7 @@ def required_run(reader: LogReader, run_id: str, benchmark: str) -> Run:
 
     Raises:
         InputError: if it is another benchmark's.
-        NotInLog: if there is none of that name.
+        NotInLog: if there is no run of that name.
     """
     run = reader.run(run_id)
     if run.benchmark != benchmark:
@@ -96,17 +97,16 @@ def required_run(reader: LogReader, run_id: str, benchmark: str) -> Run:
 
 
 def took_part(people: frozenset[str], played: Played | PlayedItem) -> bool:
-    """Return True if any of `people` took part in an episode: it is theirs, or one of its turns says so."""
+    """Return True if any of `people` took part in an episode, by its participant or those of its turns."""
     return played.episode.participant_id in people or any(
         turn.payload.get("participant_id") in people for turn in played.turns
     )
 
 
 def seat_failed(episode: Episode, ending: Ending) -> bool:
-    """Return True if an episode was aborted by a seat's failure, so that it counts as unsuccessful.
+    """Return True if a seat's failure aborted an episode, so that it counts as unsuccessful.
 
-    A person who withdraws, does not consent or does not qualify has not failed: such an episode does not
-    count.
+    An episode of a person who withdraws, does not consent or does not qualify does not count.
     """
     if ending.status != "aborted" or ending.cause is None or ending.cause in _NO_SEAT:
         return False
@@ -126,9 +126,9 @@ def played_items(
     Args:
         reader: the open log.
         run_id: the run.
-        read_item: makes an item of its row.
-        gone: people of whom nothing is wanted; None for those who do not count in the run.
-        aborted: also those that were aborted by a seat's failure (`seat_failed`).
+        read_item: builds an item from its row.
+        gone: people whose episodes are omitted; None for those who do not count in the run.
+        aborted: include episodes that a seat's failure aborted (`seat_failed`).
     """
     gone = reader.uncounted_participants(run_id) if gone is None else gone
     items, endings = {row.hash: read_item(row) for row in reader.items(run_id)}, reader.endings(run_id)
@@ -141,13 +141,13 @@ def played_items(
 
 
 def sitter(episode: Episode, seat: str) -> str:
-    """Return who sat in a seat: a person by their pseudonym, if they have one, others by their name."""
+    """Return the occupant of a seat: a person's pseudonym, if any, else the name."""
     name = episode.seats.get(seat, "")
     return episode.participant_id or name if name == PERSON else name
 
 
 def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
-    """Return ids of the latest attempts of a run in which people took part who do not count in it."""
+    """Return the ids of a run's latest attempts that involve people who do not count in it."""
     gone = reader.uncounted_participants(run_id)
     if not gone:
         return frozenset()
@@ -155,7 +155,7 @@ def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
 
 
 def not_counting(reader: LogReader, run_id: str) -> NotCounting:
-    """Return how many episodes of a run are in no number."""
+    """Return the numbers of a run's episodes that no score counts."""
     endings = endings_of_runs(reader, [run_id])
     begun, planned = sum(endings.statuses.values()), reader.progress(run_id).planned or 0
     return NotCounting(
@@ -166,7 +166,7 @@ def not_counting(reader: LogReader, run_id: str) -> NotCounting:
 
 
 def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
-    """Return how all episodes of runs ended, the latest attempt of each, and why."""
+    """Return the endings of runs, by the latest attempt of each episode, with the reasons."""
     statuses, failures, aborted, left = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for run in runs:
         ended, erased = reader.endings(run), erased_episodes(reader, run)

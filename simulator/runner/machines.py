@@ -1,7 +1,7 @@
 """A benchmark as the runner sees it: an `EpisodeMachine` plays, stores and scores its episodes.
 
-Below it stand what every graph does with a reply, which becomes a turn for the log and an update of the
-state, and the pages that people have of episodes whose pages are made of blocks.
+Also what all graphs share (a reply becomes a turn for the log and an update of the state), and the pages of
+episodes that are built from blocks.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ TableT = TypeVar("TableT")
 StateT = TypeVar("StateT")
 
 NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
-"""The options of an episode of which none are known."""
+"""The options of an episode without any."""
 
 Take = Callable[[TableT, StateT, Reply], tuple[Turn, dict[str, Any]]]
-"""A reply as a turn and an update of the state; SeatError if it breaks the rules."""
+"""Converts a reply to a turn and an update of the state; raises SeatError if it breaks the rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +44,10 @@ class ActiveEpisode:
     """An episode with live objects.
 
     Attributes:
-        record: puts a turn into the log; when it returns, the turn counts.
-        first: the number of the benchmark's first turn; the study's are before it.
-        stage: what the study shows instead of the task; empty while the task goes on.
+        seats: seat -> its occupant.
+        record: writes a turn to the log; the turn counts once it returns.
+        first: the number of the benchmark's first turn; the study's own turns come before it.
+        stage: what the study shows instead of the task; empty during the task.
     """
 
     episode: Episode
@@ -58,22 +59,22 @@ class ActiveEpisode:
 
 
 def refuse_unknown(seat: str, name: str, known: str) -> None:
-    """Refuse the name of a built-in player that there is not; other names are those of models and scripts.
+    """Refuse an unknown built-in player; other names are those of models and scripts.
 
     Raises:
-        InputError: says who is `known` in the seat.
+        InputError: if the name is that of a built-in player; lists the `known` ones.
     """
     if name.startswith("offline/") and not name.startswith("offline/script"):
-        raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {known}.")
+        raise InputError(f"{name!r} cannot sit in the {seat}'s seat; known players: {known}.")
 
 
 def score_rows(
     episode_id: str, values: Mapping[str, float | None], version: str, details: Mapping[str, Any] = NO_OPTIONS
 ) -> tuple[Score, ...]:
-    """Return metrics of an episode as rows of the log, each with the same details.
+    """Return an episode's metrics as rows of the log, each with the same details.
 
     Raises:
-        InputError: if a value is no number; names its metric.
+        InputError: if a value is not a finite number; names its metric.
     """
     return tuple(
         Score(
@@ -95,22 +96,22 @@ def _number(metric: str, value: Any) -> float | None:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number) or isinstance(value, str):
-        raise InputError(f"{metric} is {value!r}, neither a number nor None.")
+        raise InputError(f"{metric} is {value!r}; expected a finite number or None.")
     return number
 
 
 class EpisodeMachine(ABC, Generic[TableT, StateT]):
-    """Plays episodes as a LangGraph machine with a table for context and a state that the log rebuilds.
+    """Plays episodes with a LangGraph graph, whose context is a table and whose state the log rebuilds.
 
-    What a benchmark's own functions do already, its machine names: ``rebuild = staticmethod(graph.rebuild)``.
+    A machine refers to the benchmark's existing functions: ``rebuild = staticmethod(graph.rebuild)``.
 
-    The graph has no checkpointer. It ends its invocation at the end of the episode and where a person is
-    due; `accept` makes the turn of what the person then submits.
+    The graph has no checkpointer. Its invocation ends with the episode, or when a person is next to move;
+    `accept` then converts the person's submission to a turn.
 
     Attributes:
-        name: of the benchmark.
-        seats: that there can be.
-        people_alone: the kinds of turns that people alone take, before the task that others do, too.
+        name: the benchmark's name.
+        seats: all seats that an episode can have.
+        people_alone: kinds of turns that only people take, before the task.
     """
 
     name: str
@@ -120,13 +121,13 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
     # Items, seats and scores
 
     def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the seats that an episode with these options has: all, where a machine says nothing else."""
+        """Return the seats of an episode with these options; by default, all seats."""
         return self.seats
 
     def setup(self, kinds: Mapping[str, str]) -> Setup:
-        """Return who sits where (seat -> ``person``, ``model``, …) as H2H, H2L, L2H or L2L.
+        """Return the setup of seats (seat -> ``person``, ``model``, …): H2H, H2L, L2H or L2L.
 
-        That is the first seat's letter, then the other's (L if there is none): H a person, L not.
+        The letters are those of the first and the second seat (L without one): H for a person, else L.
         """
         letters = ["H" if kinds[seat] == "person" else "L" for seat in self.seats if seat in kinds]
         return cast(Setup, "2".join([*letters, "L"][:2]))
@@ -137,27 +138,27 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
 
     @abstractmethod
     def read_item(self, row: Item) -> Any:
-        """Return the item out of its row."""
+        """Return the item of a row."""
 
     @abstractmethod
     def seat_for(
         self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
     ) -> Seat:
-        """Return who sits in `seat` under the name ``offline/…`` or ``provider/model``.
+        """Return the occupant of `seat` with the name ``offline/…`` or ``provider/model``.
 
         Raises:
-            InputError: if the name means nothing in that seat.
+            InputError: if the seat has no player of that name.
         """
 
     @abstractmethod
     def view(
         self, live: ActiveEpisode, state: StateT, seat: str, ending: Ending | None, warning: str | None
     ) -> Any:
-        """Return what a person in `seat` may see now."""
+        """Return the current page of a person in `seat`."""
 
     @abstractmethod
     def replay(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment], /) -> Any:
-        """Return an ended episode with everything that was hidden: every turn and why."""
+        """Return an ended episode with everything that was hidden: every turn and its reasons."""
 
     def score(
         self,
@@ -166,7 +167,7 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
         judgments: Sequence[Judgment],
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
-        """Return the scores of an ended episode with these options; none where nothing was said."""
+        """Return the scores of an ended episode with these options; empty if it has no turns."""
         return self.scored(turns[0].episode_id, item, turns, judgments, options) if turns else ()
 
     @abstractmethod
@@ -182,15 +183,15 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
         """Return the scores of an ended episode that has turns."""
 
     def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
-        """Return what a willing person says where people alone are asked (`people_alone`); None elsewhere."""
+        """Return a cooperative person's reply to the next question for `people_alone`; None elsewhere."""
         return None
 
     def filled_in(self, reply: Reply, knows: Any) -> Reply:
-        """Return what a person fills in on a page who does what a built-in player does.
+        """Convert a built-in player's reply to the form that a person would submit on the page.
 
         Args:
-            reply: what the player says.
-            knows: what it was shown (`simulator.seats.View.task`).
+            reply: the player's reply.
+            knows: what the player was shown (`simulator.seats.View.task`).
         """
         return reply
 
@@ -210,26 +211,26 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
 
     @abstractmethod
     def steps(self, table: TableT) -> int:
-        """Return more graph steps than any episode takes."""
+        """Return an upper bound of graph steps of any episode."""
 
     @abstractmethod
     def take(self, seat: str) -> Take[TableT, StateT]:
-        """Return what makes a turn of a reply of `seat`."""
+        """Return the function that converts a reply of `seat` to a turn."""
 
     @abstractmethod
     def seat_due(self, table: TableT, state: StateT) -> str | None:
-        """Return the seat that is to move; None at the end."""
+        """Return the seat that is next to move; None at the end."""
 
     @abstractmethod
     def status(self, table: TableT, state: StateT) -> Literal["completed", "truncated"] | None:
-        """Return how the episode has ended; None if it has not."""
+        """Return the status of an ended episode; None if it has not ended."""
 
     def due(self, live: ActiveEpisode, state: StateT) -> str | None:
-        """Return the seat that is to move; None at the end."""
+        """Return the seat that is next to move; None at the end."""
         return self.seat_due(self.table(live), state)
 
     async def advance(self, live: ActiveEpisode, state: StateT) -> StateT:
-        """Play until the episode ends or a person is due."""
+        """Play until the episode ends or a person is next to move."""
         table = self.table(live)
         return await self._compiled.play(state, table, steps=self.steps(table))
 
@@ -245,13 +246,13 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
         return turn
 
     def ending(self, live: ActiveEpisode, state: StateT) -> Ending | None:
-        """Return how the episode ended, as a row of the log; None if it has not."""
+        """Return the ending as a row of the log; None if the episode has not ended."""
         status = self.status(self.table(live), state)
         return Ending(episode_id=live.episode.id, status=status) if status else None
 
     @cached_property
     def _compiled(self) -> CompiledGraph[StateT, TableT]:
-        # LangGraph takes a second to import; who reads the log alone should not wait for it.
+        # LangGraph takes a second to import, which commands that only read the log should not wait for.
         from simulator.runner.compiling import CompiledGraph
 
         return CompiledGraph(self.build_graph())
@@ -265,9 +266,9 @@ AnyMachine = EpisodeMachine[Any, Any]
 
 ValuesT = TypeVar("ValuesT", bound=Mapping[str, Any])
 ASIDE: Final = "study"
-"""In the payload of a turn that answers what a study asks beside the task: at which node of its way."""
+"""Payload key of a turn that answers a study's own question: the node of the study's graph."""
 _UNMARKED: Final = frozenset({"consent", "ready", "comment"})
-"""Kinds of such turns in logs from before they were marked."""
+"""Kinds of such turns in older logs, which did not mark them."""
 _MARKED_SINCE: Final = "2026-11-24"
 
 
@@ -281,17 +282,16 @@ def make_turn(
     payload: Mapping[str, Any],
     since: float,
 ) -> Turn:
-    """Return a reply as a turn of the log; its trace, if it has one, becomes part of the payload.
+    """Return a reply as a turn of the log; its trace, if any, becomes part of the payload.
 
     Args:
         episode_id: the episode.
-        number: of the turn.
-        seat: who moved.
-        reply: what came from there; an empty one for words that nobody was asked for (a greeting).
-        text: what counts as said.
-        payload: what the benchmark logs with it.
-        since: when the seat became due (seconds, monotonic). It took the time from then on, unless it has
-            measured that itself.
+        number: the turn's number.
+        seat: the seat that moved.
+        reply: its reply; an empty one for text that was not asked for (a greeting).
+        text: the text that counts as said.
+        payload: the benchmark's own payload.
+        since: when it became the seat's turn (seconds, monotonic), to measure the time if the reply has not.
     """
     seconds = monotonic() - since if reply.seconds is None else reply.seconds
     trace = {"trace": dict(reply.trace)} if reply.trace else {}
@@ -307,21 +307,21 @@ def make_turn(
 
 
 def is_aside(turn: Turn) -> bool:
-    """Return True if a turn answers what a study asks beside the task, and is no move of the benchmark's."""
+    """Return True if a turn answers a study's own question and is not a move of the benchmark."""
     old = turn.created_at < _MARKED_SINCE and turn.payload.get("kind") in _UNMARKED
     return ASIDE in turn.payload or old
 
 
 def task_turns(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return the turns of an episode's task, numbered from 0; what a study asked beside it is left out."""
+    """Return the turns of an episode's task, numbered from 0, without answers to a study's own questions."""
     task = (turn for turn in turns if not is_aside(turn))
     return tuple(turn if turn.number == n else replace(turn, number=n) for n, turn in enumerate(task))
 
 
 def due_since(turns: Sequence[Turn]) -> float:
-    """Return when whoever is due became so (seconds, monotonic), of an episode rebuilt from its `turns`.
+    """Return when it became the next seat's turn (seconds, monotonic), from an episode's logged `turns`.
 
-    A person takes their time between two calls of the program; it runs from the turn before.
+    A person thinks between two calls of the program, so the time counts from the previous turn.
     """
     if not turns:
         return monotonic()
@@ -330,9 +330,9 @@ def due_since(turns: Sequence[Turn]) -> float:
 
 
 def state_after(state: ValuesT, update: Mapping[str, Any]) -> ValuesT:
-    """Return the state that LangGraph makes of `state` and `update`, for a node that says where it goes on.
+    """Return `state` after `update`, as LangGraph would, for a node that chooses the next node itself.
 
-    Lists are appended, as the states' reducers do; everything else is replaced.
+    Lists are appended, as the states' reducers do; other values are replaced.
     """
     changed = {key: state[key] + value if isinstance(value, list) else value for key, value in update.items()}
     return cast(ValuesT, {**state, **changed})
@@ -342,7 +342,7 @@ def state_after(state: ValuesT, update: Mapping[str, Any]) -> ValuesT:
 
 
 class ItemChoice(NamedTuple):
-    """An item in a menu: its place among those in its language, from 1, and what it is called there."""
+    """An item in a menu: its place among the items in its language, from 1, and its label."""
 
     place: int
     words: Words
@@ -360,13 +360,14 @@ class SeatPage:
     """A page for a person in a seat.
 
     Attributes:
-        stage: what a study shows instead of the task, ``qualification`` where somebody shows that they may do
-            it, ``task`` while it goes on, ``done`` at the end.
-        due: the move that this seat is to make; while it waits, the last that it made.
-        waits_for: the seat that is due; empty if that is this one, or nobody.
-        moves: of the task so far.
+        people: the other seats with people in them.
+        stage: what a study shows instead of the task, ``qualification`` during a qualification test, ``task``
+            during the task, ``done`` at the end.
+        due: the move that this seat is to make; while it waits, the last one that it made.
+        waits_for: the seat that is next to move; empty if that is this one, or none.
+        moves: the moves of the task so far.
         first: the number of the first of them in the log.
-        warning: what a seat opposite met with.
+        warning: the problem of another seat.
     """
 
     episode_id: str
@@ -389,11 +390,11 @@ class SeatPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """An ended episode, as everybody in it may see it.
+    """An ended episode, as its players may see it.
 
     Attributes:
-        blocks: what is revealed; nothing if the episode was broken off.
-        scores: metric -> value; likewise.
+        blocks: what is revealed; empty if the episode was broken off.
+        scores: metric -> value; empty if the episode was broken off.
     """
 
     language: str

@@ -1,17 +1,17 @@
-r"""Episodes with one seat and a list of steps known beforehand: the machine that such benchmarks share.
+r"""The shared machine of benchmarks whose episodes have one seat and a fixed list of steps.
 
 ::
 
-    START -> all_at_once -> END    a seat that can does all steps that are left at once
-          -> a step -> a step…     the others: one after the other, in the node of its kind
-          -> END                   a person is due, or nobody
+    START -> all_at_once -> END    a seat that can answers all remaining steps together
+          -> a step -> a step…     other seats: one step at a time, in the node of its kind
+          -> END                   a person is next to move, or the episode is over
 
-Where a person is due, the invocation ends; the runner invokes the graph again with the state rebuilt from
-the turn log (`rebuild`). So no checkpointer is needed: the log is the checkpoint, and where an episode stands
-is how many turns the log holds. Earlier answers are turns of the log, which never change: they are locked.
+When a person is next, the invocation ends; the runner invokes the graph again with the state rebuilt from the
+turn log (`rebuild`). So no checkpointer is needed: the log is the checkpoint, and the number of logged turns
+is the position in the episode. Earlier answers are turns of the log and cannot be changed.
 
-A benchmark says what only it can in its `OneSeatTable`: the steps, what is shown in one, what is logged of a
-reply, and who may have to leave.
+A benchmark defines the rest in its `OneSeatTable`: the steps, what a step shows, what a reply logs, and when
+a person has to leave.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ class Step(Protocol):
 
     @property
     def kind(self) -> str:
-        """Return what is said in it."""
+        """Return the kind of answer it asks for."""
 
 
 ItemT = TypeVar("ItemT")
 StepT = TypeVar("StepT", bound=Step)
 AllAtOnce = Callable[[View], Awaitable[Sequence[Reply]]]
-"""What answers all steps that are left: one reply for each, in order."""
+"""Answers all remaining steps, with one reply for each, in order."""
 
 
 class State(TypedDict):
-    """Plain values only.
+    """The graph's state: plain values only.
 
     Attributes:
         said: ``[kind, text]`` per turn.
-        since: when the seat became due (seconds, monotonic).
+        since: when it became the seat's turn (seconds, monotonic).
     """
 
     said: Annotated[list[list[str]], operator.add]
@@ -66,12 +66,14 @@ AT_ONCE: Final = "all_at_once"
 
 @dataclass(frozen=True, kw_only=True)
 class OneSeatTable(ABC, Generic[ItemT, StepT]):
-    """The live objects of an episode; travel as the graph's context, never in its state.
+    """The live objects of an episode, passed as the graph's context, never in its state.
 
     Attributes:
-        record: puts a turn into the log; when it returns, the turn counts.
-        NODES: of the graph, by the kind of the steps that are done there.
-        FLOW: where each node may lead, beside the end.
+        who: the seat's occupant.
+        record: writes a turn to the log; the turn counts once it returns.
+        SEAT: name of the seat.
+        NODES: step kind -> node of the graph.
+        FLOW: node -> the nodes that may follow it, besides the end.
     """
 
     SEAT: ClassVar[str]
@@ -88,34 +90,34 @@ class OneSeatTable(ABC, Generic[ItemT, StepT]):
 
     @property
     def person(self) -> bool:
-        """Return True if a person takes part."""
+        """Return True if a person sits in the seat."""
         return self.who.kind == "person"
 
     @property
     @abstractmethod
     def steps(self) -> tuple[StepT, ...]:
-        """Every turn that the episode will have."""
+        """Return every step of the episode."""
 
     @property
     @abstractmethod
     def language(self) -> str:
-        """Of the pages."""
+        """Return the language of the pages."""
 
     def left(self, state: State) -> SeatError | None:
-        """Return why a person may not go on after `state`; None if they may, as who is not tested may."""
+        """Return why a person may not continue after `state`; None if they may, which is the default."""
         return None
 
     @abstractmethod
     def knows(self, state: State, steps: tuple[StepT, ...], *, at_once: bool) -> Any:
-        """Return what the seat is told (`View.task`) of `steps`, which are due next."""
+        """Return what the seat is shown (`View.task`) of the next `steps`."""
 
     @abstractmethod
     def at_once(self, step: StepT) -> AllAtOnce | None:
-        """Return what does all steps from `step` on at once; None for a seat that goes step by step."""
+        """Return a function that answers all steps from `step` on; None for a seat that goes step by step."""
 
     @abstractmethod
     def logged(self, step: StepT, reply: Reply) -> tuple[str, dict[str, Any]]:
-        """Return what counts as said in a step, and the turn's payload.
+        """Return the text and the payload of the turn for a reply.
 
         Raises:
             SeatError: if the reply breaks the rules of the step.
@@ -126,21 +128,21 @@ TableT = TypeVar("TableT", bound=OneSeatTable[Any, Any])
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
-    """Return the state after `turns`, which must be an episode's, in order."""
-    logged = tuple(turns)
-    dialogue = [[turn.payload["kind"], turn.text] for turn in logged]
-    return State(said=dialogue, since=due_since(logged))
+    """Return the state after an episode's `turns`, which must be in order."""
+    turns = tuple(turns)
+    dialogue = [[turn.payload["kind"], turn.text] for turn in turns]
+    return State(said=dialogue, since=due_since(turns))
 
 
 def step_due(table: OneSeatTable[Any, StepT], state: State) -> StepT | None:
-    """Return what is to be done next; None when the episode is over."""
+    """Return the next step; None when the episode is over."""
     done = len(state["said"])
     over = table.left(state) is not None or done >= len(table.steps)
     return None if over else table.steps[done]
 
 
 def seat_view(table: OneSeatTable[Any, Any], state: State, *, at_once: bool = False) -> View:
-    """Return all that the seat may see of the step that is due, or `at_once` of all that are left."""
+    """Return the seat's view of the next step, or with `at_once` of all remaining steps."""
     number = len(state["said"])
     steps = table.steps[number:] if at_once else table.steps[number : number + 1]
     return View(
@@ -158,14 +160,14 @@ def seat_view(table: OneSeatTable[Any, Any], state: State, *, at_once: bool = Fa
 
 
 def seat_turn(table: OneSeatTable[Any, Any], state: State, reply: Reply) -> tuple[Turn, Update]:
-    """Return a reply as a turn for the log and an update of the state.
+    """Convert a reply to a turn for the log and an update of the state.
 
     Raises:
         SeatError: if the episode is over, or the reply breaks the rules of its step.
     """
     step = step_due(table, state)
     if step is None:
-        raise SeatError("Nothing is asked any more.", table.SEAT, code="over")
+        raise SeatError("The episode is over.", table.SEAT, code="over")
     text, payload = table.logged(step, reply)
     turn = make_turn(
         table.episode_id,
@@ -182,7 +184,7 @@ def seat_turn(table: OneSeatTable[Any, Any], state: State, reply: Reply) -> tupl
 def build_graph(
     flow: Mapping[str, tuple[str, ...]],
 ) -> StateGraph[State, OneSeatTable[Any, Any], State, State]:
-    """Return the uncompiled graph with such a flow; batch runs compile it without a checkpointer."""
+    """Return the uncompiled graph of a `OneSeatTable.FLOW`."""
     graph = StateGraph(State, context_schema=OneSeatTable)
     graph.add_conditional_edges(START, _start, [AT_ONCE, *flow, END])
     for node, following in flow.items():
@@ -193,10 +195,10 @@ def build_graph(
 
 
 class OneSeatMachine(EpisodeMachine[TableT, State]):
-    """A machine (`simulator.runner.machines.EpisodeMachine`) whose episodes are such lists of steps."""
+    """The `EpisodeMachine` of such a benchmark."""
 
     table_type: type[TableT]
-    # Graph steps beside those of the plan: the start, and what LangGraph counts itself.
+    # Graph steps besides the episode's: the start, and those that LangGraph counts itself.
     _other_steps: Final = 4
 
     def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
@@ -206,11 +208,11 @@ class OneSeatMachine(EpisodeMachine[TableT, State]):
     rebuild = staticmethod(rebuild)
 
     def steps(self, table: TableT) -> int:
-        """Return more graph steps than any episode takes."""
+        """Return an upper bound of graph steps."""
         return len(table.steps) + self._other_steps
 
     def take(self, seat: str) -> Take[TableT, State]:
-        """Return what makes a turn of a reply."""
+        """Return the function that converts a reply to a turn."""
         return seat_turn
 
     def seat_due(self, table: TableT, state: State) -> str | None:
@@ -218,7 +220,7 @@ class OneSeatMachine(EpisodeMachine[TableT, State]):
         return None if step_due(table, state) is None else self.table_type.SEAT
 
     def status(self, table: TableT, state: State) -> Literal["completed"] | None:
-        """Return ``completed`` after the last step; the graph aborts whoever may not go on before."""
+        """Return ``completed`` after the last step; the graph aborts episodes that end before."""
         return "completed" if len(state["said"]) >= len(table.steps) else None
 
     def table(self, live: ActiveEpisode) -> TableT:
@@ -244,7 +246,7 @@ def _next(table: OneSeatTable[Any, Any], state: State) -> str:
 
 
 async def _start(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> str:
-    # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
+    # Asynchronous, although it awaits nothing: LangGraph would run a plain function in a thread.
     return _next(runtime.context, state)
 
 

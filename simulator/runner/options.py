@@ -1,7 +1,7 @@
-"""Options that commands of several benchmarks have, in the same words.
+"""Command-line options that several benchmarks' commands share.
 
-Those of models are a command's `ModelFlags`, that of who works its `Engine`. Imported for every ``--help``,
-so this module imports nothing that takes time, but for the log, which every command needs.
+The options of models are a command's `ModelFlags`, those of processes and clusters its `Engine`. Every
+``--help`` imports this module, so it imports nothing slow except the log, which every command needs.
 """
 
 from __future__ import annotations
@@ -25,86 +25,86 @@ if TYPE_CHECKING:
 DataOption = Annotated[str, typer.Option(help="builtin, the name of added data, or a path")]
 RepeatOption = Annotated[int, typer.Option(min=1, help="how often each item is played")]
 SeedOption = Annotated[int, typer.Option(help="seed of the run")]
-RootSeedOption = Annotated[int, typer.Option(help="everything descends from it")]
-ConcurrencyOption = Annotated[int, typer.Option(min=1, help="episodes at a time; with Ray in each process")]
+RootSeedOption = Annotated[int, typer.Option(help="seed of all random choices")]
+ConcurrencyOption = Annotated[int, typer.Option(min=1, help="concurrent episodes; with Ray, per process")]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(min=1, help="processes that share it; default: 1, or more for a long offline run"),
+    typer.Option(min=1, help="number of processes; default: 1, or more for a long offline run"),
 ]
 ExecutorOption = Annotated[
     str,
-    typer.Option(help="where they run: local, ray (this machine) or ray:ADDRESS, such as ray:auto"),
+    typer.Option(help="where it runs: local, ray (this machine) or ray:ADDRESS, such as ray:auto"),
 ]
 ResourcesOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SEAT=NAME:AMOUNT",
-        help="what a seat asks of a node with Ray, such as robot=num_gpus:1 (several)",
+        help="Ray resources for a seat, such as robot=num_gpus:1 (repeatable)",
     ),
 ]
-ThreadsOption = Annotated[int | None, typer.Option(min=1, help="threads that torch may use")]
+ThreadsOption = Annotated[int | None, typer.Option(min=1, help="number of torch threads")]
 BaseUrlOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="an OpenAI-compatible server; several of them (give it again), or FILE.yaml, are a fleet that "
-        "shares the work"
+        help="URL of an OpenAI-compatible server; several (repeat the option), or FILE.yaml, form a fleet "
+        "that shares the work"
     ),
 ]
 TimeoutOption = Annotated[
     float | None, typer.Option(help="seconds that a server may take for one answer; default: 120")
 ]
-RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
+RunOption = Annotated[str | None, typer.Option(help="the run's name; default: derived from its setup")]
 ItemsOfOption = Annotated[
     str | None,
-    typer.Option(help="only the items of this run of the log: a study's, to compare models with people"),
+    typer.Option(help="only the items of this logged run, such as a study's, to compare models with people"),
 ]
 RunsAndFilesArgument = Annotated[
     list[str],
     typer.Argument(
-        help="names of runs (askback log list shows them), files and folders, in any order",
+        help="runs (askback log list shows their names), files and folders, in any order",
         metavar="RUN|FILE…",
     ),
 ]
-FolderOption = Annotated[Path, typer.Option(help="folder for everything; made if need be")]
+FolderOption = Annotated[Path, typer.Option(help="output folder; created if necessary")]
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 ExcludeAbortedOption = Annotated[
     bool,
     typer.Option(
         "--exclude-aborted",
-        help="leave aborted episodes out of the scores, in which they count as unsuccessful otherwise",
+        help="exclude aborted episodes from the scores instead of counting them as unsuccessful",
     ),
 ]
 WithExcludedOption = Annotated[
     bool,
-    typer.Option("--with-excluded", help="count people who were excluded from their study all the same"),
+    typer.Option("--with-excluded", help="include people who were excluded from their study"),
 ]
-ExactJsonOption = Annotated[bool, typer.Option("--json", help="print JSON, with every digit")]
+ExactJsonOption = Annotated[bool, typer.Option("--json", help="print JSON, in full precision")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFlags:
-    """A command line's options of the models that are asked; every command that asks models has them."""
+    """The model options of a command; every command that uses models has them."""
 
-    budget: Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")] = None
+    budget: Annotated[float | None, typer.Option(min=0, help="spending limit in US dollars")] = None
     base_url: BaseUrlOption = None
     temperature: Annotated[
-        float | None, typer.Option(help="of all texts that models write; default: what the benchmark says")
+        float | None, typer.Option(help="temperature of all texts; default: the benchmark's own")
     ] = None
     top_p: Annotated[
-        float | None, typer.Option(help="probability mass that texts are drawn from; default: all of it")
+        float | None, typer.Option(help="nucleus sampling: probability mass to sample from; default: 1")
     ] = None
     max_tokens: Annotated[
-        int | None, typer.Option(help="tokens of a text at most; default: what the benchmark says")
+        int | None, typer.Option(help="token limit of a text; default: the benchmark's own")
     ] = None
     reasoning_effort: Annotated[
-        str | None, typer.Option(help="how much a model thinks first: low, medium, high, or what it knows")
+        str | None, typer.Option(help="reasoning effort: low, medium, high, or a value the model accepts")
     ] = None
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="another parameter of the server's, such as top_k=20 (several)",
+            help="another parameter of the server, such as top_k=20 (repeatable)",
         ),
     ] = None
     timeout: TimeoutOption = None
@@ -114,15 +114,15 @@ class ModelFlags:
         int,
         typer.Option(
             min=1,
-            help="answers that a model on this machine writes at a time; more are faster, as memory allows",
+            help="answers that a model on this machine writes in parallel; more are faster but need memory",
         ),
     ] = 1
 
     def options(self, log: Path, *, seed: int = 0) -> ModelOptions:
-        """Return how models are reached; repeated requests are answered from the cache in the Askback folder.
+        """Return the options of models, with the response cache in the Askback folder.
 
         Raises:
-            InputError: if the prices or a fleet's file are missing or wrong, or an option is out of range.
+            InputError: if the price or fleet file is missing or wrong, or an option is out of range.
         """
         from simulator.models import Budget, Decoding, ModelOptions
         from simulator.models.budget import read_prices
@@ -132,7 +132,7 @@ class ModelFlags:
         if self.timeout is not None and not 0 < self.timeout < float("inf"):
             raise InputError(f"--timeout {self.timeout}: must be a number of seconds above 0")
         if self.prices is not None:
-            read_prices(self.prices)  # a mistake in it should not wait for the first model
+            read_prices(self.prices)  # report mistakes before the first model is loaded
         return ModelOptions(
             base_url=place_of(self.base_url),
             cache_path=home() / "cache.sqlite" if self.cache else None,
@@ -152,19 +152,19 @@ _HINTS: Final = get_type_hints(ModelFlags, include_extras=True)
 MODEL_OPTIONS: Final[Mapping[str, Any]] = {
     field.name: (_HINTS[field.name], field.default) for field in fields(ModelFlags)
 }
-"""Options of every command that asks models: parameter -> annotation and default."""
+"""The options of `ModelFlags`: parameter -> annotation and default."""
 NO_FLAGS: Final = ModelFlags()
-"""Nothing is said: the default of a command's parameter."""
+"""No options: the default of a command's parameter."""
 
 
 def asks_models(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the options of `MODEL_OPTIONS` where its parameter ``flags`` stands.
+    """Replace a command's parameter ``flags`` with the options of `MODEL_OPTIONS`.
 
-    An option that the command declares itself, with a default or a meaning of its own, takes the place of
-    the shared one, and is not among the flags.
+    An option that the command declares itself, with another default or meaning, replaces the shared one and
+    is not part of the flags.
 
     Args:
-        command: gets every option by name.
+        command: called with every option by name.
     """
     return takes("flags", MODEL_OPTIONS, ModelFlags)(command)
 
@@ -172,12 +172,12 @@ def asks_models(command: Callable[..., None]) -> Callable[..., None]:
 def takes(
     parameter: str, options: Mapping[str, Any], make: Callable[..., Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator for a command that has several options where one of its parameters stands.
+    """Return a decorator that replaces one parameter of a command with several options.
 
     Args:
-        parameter: of the command.
-        options: option -> annotation and default, such as `field_options.options_of` gives.
-        make: makes the parameter's value of those options that the command does not declare itself.
+        parameter: the command's parameter.
+        options: option -> annotation and default, such as `field_options.options_of` returns.
+        make: builds the parameter's value from the options that the command does not declare itself.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -195,18 +195,18 @@ def takes(
             value = make(**{name: values.pop(name) for name in names if name in values})
             command(**values, **{parameter: value})
 
-        made = command_of(call, declared, inspect.getdoc(command) or "")
-        made.__name__, made.__module__ = command.__name__, command.__module__
-        return made
+        wrapper = command_of(call, declared, inspect.getdoc(command) or "")
+        wrapper.__name__, wrapper.__module__ = command.__name__, command.__module__
+        return wrapper
 
     return decorate
 
 
 def command_of(function: Callable[..., Any], options: Mapping[str, Any], help: str) -> Callable[..., None]:
-    """Return a function with the signature that Typer makes a command of."""
+    """Return a function with a signature from which Typer can build a command."""
 
-    def command(**given: Any) -> None:
-        function(**given)
+    def command(**values: Any) -> None:
+        function(**values)
 
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
@@ -218,24 +218,24 @@ def command_of(function: Callable[..., Any], options: Mapping[str, Any], help: s
     return command
 
 
-# ---- who works
+# ---- where work runs
 
 
 LOCAL: Final = "local"
-"""The executor that is this machine."""
+"""The executor of this machine."""
 
 Resources = Mapping[str, Mapping[str, float]]
-"""Seat -> what Ray calls it (``num_cpus``, ``num_gpus``, ``memory``, a name of your own) -> how much."""
+"""Seat -> Ray's name of a resource (``num_cpus``, ``num_gpus``, ``memory``, or a custom one) -> amount."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """The choice of who plays.
+    """Where work runs.
 
     Attributes:
         executor: ``local``, ``ray`` or ``ray:ADDRESS``.
-        workers: processes; None to choose.
-        resources: of the seats, on a cluster.
+        workers: number of processes; None to choose.
+        resources: resources of the seats, on a cluster.
     """
 
     executor: str = LOCAL
@@ -243,10 +243,10 @@ class Engine:
     resources: Resources = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that it can be meant.
+        """Validate the choice.
 
         Raises:
-            InputError: if there is no such executor, or resources are of no use.
+            InputError: if there is no such executor, or resources are given without a cluster.
         """
         if self.is_ray and self.executor.partition(":")[0] != "ray":
             raise InputError(
@@ -254,18 +254,16 @@ class Engine:
                 "ray:auto or ray:10.0.0.1:6379"
             )
         if self.resources and not self.is_ray:
-            raise InputError(
-                "--resources are what nodes of a cluster have; add --executor ray, or leave them out."
-            )
+            raise InputError("--resources are for the nodes of a cluster; add --executor ray, or omit them.")
 
     @property
     def is_ray(self) -> bool:
-        """Return True if a cluster plays."""
+        """Return True for a cluster."""
         return self.executor != LOCAL
 
     @property
     def is_here(self) -> bool:
-        """Return True if this process works alone; whoever says nothing means that."""
+        """Return True if this process works alone, which is the default."""
         return not self.is_ray and self.workers in (None, 1)
 
     @property
@@ -275,28 +273,28 @@ class Engine:
 
 
 HERE: Final = Engine(workers=1)
-"""This process alone."""
+"""Only this process."""
 
 
 def read_resources(texts: Sequence[str]) -> Resources:
-    """Return ``seeker=num_gpus:1,num_cpus:4`` as a mapping.
+    """Parse ``seeker=num_gpus:1,num_cpus:4`` as a mapping.
 
     Raises:
-        InputError: if one is not of that form.
+        InputError: if a text has another form.
     """
-    read: dict[str, dict[str, float]] = {}
+    resources: dict[str, dict[str, float]] = {}
     for text in texts:
         seat, _, amounts = text.partition("=")
         try:
             pairs = [part.split(":") for part in amounts.split(",")]
-            read[seat] = {name.strip(): float(amount) for name, amount in pairs}
+            resources[seat] = {name.strip(): float(amount) for name, amount in pairs}
         except ValueError:
             raise InputError(
                 f"--resources {text}: write SEAT=NAME:AMOUNT, such as seeker=num_gpus:1"
             ) from None
-    return read
+    return resources
 
 
 def processors() -> int:
-    """Return the processors that this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

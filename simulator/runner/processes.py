@@ -1,4 +1,4 @@
-"""Runs in processes of their own that this program starts and stops; what they do, the log says."""
+"""Runs in separate processes, started and stopped by this program; the log records what they do."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from simulator.errors import ConflictError, InputError
 from simulator.runner.command import RUN_STARTED
 
 MOST: Final = 4
-"""Runs that may be played at the same time."""
+"""Most runs that may be played at the same time."""
 _PATIENCE: Final = 10.0
-"""Seconds that a run has to write down what it has played, before it is killed."""
-_STILL: Final = timedelta(seconds=60)
-"""So long a run is taken to be played after something was said in it."""
+"""Seconds for a run to write what it has played, before it is killed."""
+_RECENT: Final = timedelta(seconds=60)
+"""Time after its last turn for which a run is assumed to be active."""
 _SHOWN: Final = 4000
 _PROGRAM: Final = (sys.executable, "-P", "-m", "app")
 
@@ -33,10 +33,12 @@ ProcessState = Literal["playing", "done", "stopped", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class StartedRun:
-    """A command that was started.
+    """A started ``run`` command.
 
     Attributes:
-        stopped: is set when somebody stops it.
+        words: its arguments.
+        output: file with its output.
+        stopped: set when a user stops it.
     """
 
     benchmark: str
@@ -47,12 +49,12 @@ class StartedRun:
 
     @property
     def id(self) -> int:
-        """Return the process's number, which the log's events have, too."""
+        """Return the process id, which is also in the log's events."""
         return self.process.pid
 
     @property
     def state(self) -> ProcessState:
-        """Return how it stands; episodes may have failed in a run that is through (`said`)."""
+        """Return the state; in a run that is done, episodes may still have failed (see `said`)."""
         code = self.process.poll()
         if code is None:
             return "playing"
@@ -62,14 +64,14 @@ class StartedRun:
 
     @property
     def said(self) -> str:
-        """Return the end of what it printed."""
+        """Return the end of its output."""
         size = os.fstat(self.output.fileno()).st_size
         # The process shares the file's position: reading must not move it.
         return os.pread(self.output.fileno(), _SHOWN, max(0, size - _SHOWN)).decode("utf-8", "replace")
 
 
 class RunProcesses:
-    """The runs that this program plays beside itself."""
+    """The runs that this program has started."""
 
     def __init__(self, log: Path, options: Sequence[str] = ()) -> None:
         self._log = log
@@ -78,20 +80,20 @@ class RunProcesses:
         self._started: dict[int, StartedRun] = {}
 
     def start(self, words: Sequence[str]) -> StartedRun:
-        """Start a command ``run NAME …``; the log has its run a few seconds later.
+        """Start a command ``run NAME …``; its run appears in the log a few seconds later.
 
         Raises:
-            ConflictError: if it is being played, or too many others are.
+            ConflictError: if the same command is already running, or too many others are.
         """
         command = (*words, *self._options, f"--log={self._log}")
         with self._lock:
             playing = [each for each in self._started.values() if each.state == "playing"]
             if any(each.words == tuple(words) for each in playing):
-                raise ConflictError("This run is being played already.", code="run_playing")
+                raise ConflictError("This run is already being played.", code="run_playing")
             if len(playing) >= MOST:
-                raise ConflictError(f"{MOST} runs are being played.", code="runs_playing", most=MOST)
-            output = TemporaryFile()  # noqa: SIM115 (open for as long as the run is known)
-            # A list, and no shell: a word is a word, whatever stands in it.
+                raise ConflictError(f"{MOST} runs are already being played.", code="runs_playing", most=MOST)
+            output = TemporaryFile()  # noqa: SIM115 (open as long as the run is listed)
+            # A list and no shell, so that arguments are never interpreted.
             process = subprocess.Popen(
                 [*_PROGRAM, *command],
                 stdin=subprocess.DEVNULL,
@@ -105,12 +107,12 @@ class RunProcesses:
         return started
 
     def started(self) -> tuple[StartedRun, ...]:
-        """Return all that were started here, the newest first."""
+        """Return all runs started here, the newest first."""
         with self._lock:
             return tuple(reversed(self._started.values()))
 
     def stop(self, id: int) -> StartedRun:
-        """Have a run write down what it has played, and end.
+        """Stop a run, which writes what it has played and exits.
 
         Raises:
             InputError: if it was not started here.
@@ -125,13 +127,13 @@ class RunProcesses:
         return run
 
     def close(self) -> None:
-        """End every run; the log goes on from there."""
+        """Stop every run; each can be continued from the log."""
         for run in self.started():
             self.stop(run.id).output.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    # What a shell starts in the background does not hear the first one.
+    # Background jobs of a shell ignore SIGINT.
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         os.killpg(process.pid, kind)
         try:
@@ -142,25 +144,25 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def continuable(reader: LogReader, processes: RunProcesses) -> tuple[str, ...]:
-    """Return the runs that a command left before their end and nobody seems to play, the newest first."""
-    known = {run.id: run.state for run in processes.started()}
+    """Return the unfinished runs that no process seems to be playing, the newest first."""
+    states = {run.id: run.state for run in processes.started()}
 
     def is_played(event: Event) -> bool:
-        state = known.get(event.details["process"])
-        # Of a process that is not ours only its traces in the log are known.
-        return state == "playing" if state else _time_since_event(reader, event) < _STILL
+        state = states.get(event.details["process"])
+        # Another program's process is only known by its rows in the log.
+        return state == "playing" if state else _time_since_event(reader, event) < _RECENT
 
     events = reversed([*begun_by(reader).items()])
-    return tuple(run for run, event in events if _is_left(reader, run) and not is_played(event))
+    return tuple(run for run, event in events if _is_unfinished(reader, run) and not is_played(event))
 
 
-def _is_left(reader: LogReader, run: str) -> bool:
+def _is_unfinished(reader: LogReader, run: str) -> bool:
     progress = reader.progress(run)
     return progress.done < (progress.planned or 0)
 
 
 def _time_since_event(reader: LogReader, event: Event) -> timedelta:
-    """Return how long ago a run was begun, or something was last said in it."""
+    """Return the time since a run's last turn, or since `event` if that is later."""
     with reader.connection() as connection:
         (newest,) = connection.execute(
             "SELECT max(t.created_at) FROM episodes e JOIN turns t ON t.episode_id = e.id WHERE e.run_id = ?",
@@ -170,5 +172,5 @@ def _time_since_event(reader: LogReader, event: Event) -> timedelta:
 
 
 def begun_by(reader: LogReader) -> Mapping[str, Event]:
-    """Return the newest event of a command that played it, by run; runs of older logs have none."""
+    """Return the latest start event of each run, by run; runs of older logs have none."""
     return {event.run_id: event for event in reader.events(kind=RUN_STARTED) if event.run_id}

@@ -1,7 +1,7 @@
-"""What commands print beside their tables: how work goes on, how it ended, and what is wrong with files.
+"""Output of commands besides their tables: progress bars, the outcome of runs, and problems in files.
 
-Of work: a bar, the time left, how well it does so far. Of runs: endings, failures, what models took. Of files
-of results: what is wrong with them.
+For work: a bar, the time left and the scores so far. For runs: endings, failures and the models' usage. For
+results files: their faults.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _NEWEST: Final = 50
-"""Losses that a mean is of."""
+"""Number of recent losses in the mean that is shown."""
 
 
 def _bar(console: Console, *columns: ProgressColumn) -> Progress:
@@ -45,9 +45,9 @@ def _bar(console: Console, *columns: ProgressColumn) -> Progress:
 
 @contextmanager
 def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iterator[Callable[[Tally], None]]:
-    """Yield what shows the tally of a run as a bar with live scores.
+    """Yield a function that shows the tally of a run as a bar with live scores.
 
-    `shown`: metric -> its short name; these are averaged and shown behind the bar.
+    `shown`: metric -> its short name, for the means after the bar.
     """
     scores = TextColumn("{task.fields[scores]}")
     with _bar(console, TimeElapsedColumn(), TimeRemainingColumn(), scores) as bar:
@@ -60,7 +60,7 @@ def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iter
 
 
 def live_scores(tally: Tally, shown: Mapping[str, str]) -> str:
-    """Return means so far, and how many episodes were aborted or failed."""
+    """Return the means so far, and the numbers of aborted and failed episodes."""
     means = [
         f"{short} {fmean(values):.3f}"
         for metric, short in shown.items()
@@ -76,7 +76,7 @@ def live_scores(tally: Tally, shown: Mapping[str, str]) -> str:
 
 @contextmanager
 def counted(console: Console, title: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """Show a bar of so many, some of them done before; yields what is told of every so many more."""
+    """Show a bar of `total` units, `done` of them done before; yield a function that advances it."""
     with _bar(console, TimeRemainingColumn()) as bar:
         task = bar.add_task(title, total=total, completed=done)
         yield lambda more: bar.advance(task, more)
@@ -86,7 +86,7 @@ def counted(console: Console, title: str, total: int, done: int = 0) -> Iterator
 def updates_bar(
     console: Console | None, total: int, *, title: str = "updates"
 ) -> Iterator[Callable[[int, float], None]]:
-    """Yield what is told the updates of a training that were made and the newest loss; a bar shows both."""
+    """Yield a function that shows a training's number of updates and recent mean loss as a bar."""
     if console is None:
         yield lambda done, loss: None
         return
@@ -94,23 +94,23 @@ def updates_bar(
     with _bar(console, TimeRemainingColumn(), TextColumn("{task.fields[loss]}")) as bar:
         task = bar.add_task(title, total=total, loss="")
 
-        def tell(done: int, loss: float) -> None:
+        def show(done: int, loss: float) -> None:
             recent.append(loss)
             del recent[:-_NEWEST]
             bar.update(task, completed=done, loss=f"loss {fmean(recent):.3f}")
 
-        yield tell
+        yield show
 
 
-AGAIN: Final = "What failed is not scored; the same command plays it again."
-UNSUCCESSFUL: Final = "They count as unsuccessful; --exclude-aborted gives the scores without them."
-UNCOUNTED: Final = "They are in none of these figures: a form that was not filled in is no judgment."
-EXCLUDED: Final = "They are left out of the scores (--exclude-aborted)."
+AGAIN: Final = "Failed episodes are not scored; the same command plays them again."
+UNSUCCESSFUL: Final = "They count as unsuccessful; --exclude-aborted excludes them from the scores."
+UNCOUNTED: Final = "They are not counted: a form that was not filled in is not a judgment."
+EXCLUDED: Final = "They are excluded from the scores (--exclude-aborted)."
 _FAULTS: Final = 50
 
 
 def print_endings(console: Console, runs: Iterable[str], endings: RunEndings) -> None:
-    """Print the head of a report: its runs, how their episodes ended, and why some went wrong."""
+    """Print the head of a report: its runs, their endings, and the reasons of failures."""
     counts = ", ".join(f"{count} {status}" for status, count in sorted(endings.statuses.items()))
     console.print(f"\n[bold]{' '.join(runs)}[/bold]  {counts or 'nothing played yet'}")
     for reason, count in endings.failures.items():
@@ -133,7 +133,7 @@ def print_aborted(
 ) -> None:
     """Print why episodes were aborted, and whether the scores count them.
 
-    `counted`: whether the task has a wrong answer that silence could be.
+    `counted`: False for tasks in which a missing answer is not a wrong one.
     """
     for reason, count in aborted.items():
         console.print(Text.assemble((f"{count} aborted: ", "yellow"), reason))
@@ -142,26 +142,26 @@ def print_aborted(
 
 
 def has_gone_wrong(statuses: Mapping[str, int]) -> bool:
-    """Return True if a run should end with exit code 1: episodes failed, or all that ended were aborted."""
+    """Return True if the exit code should be 1: episodes failed, or all that ended were aborted."""
     ended = any(statuses.get(status) for status in ENDED)
     return bool(statuses.get("failed")) or (bool(statuses.get("aborted")) and not ended)
 
 
 def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:
-    """Print what models took, a line for each."""
+    """Print the usage of models, one line each."""
     for model in usage:
         cost = f"${model.cost:.4f}" if not model.unpriced else "no price known"
         console.print(f"[dim]{model.model}: {model.calls} calls, {model.cached} from the cache, {cost}[/dim]")
 
 
 def runs_and_files(names: Sequence[str]) -> tuple[list[str], list[Path]]:
-    """Return what is a file or folder, and what else is named: runs, as far as they are there."""
+    """Separate names into runs and existing files or folders."""
     files = [Path(name) for name in names if Path(name).exists()]
     return [name for name in names if not Path(name).exists()], files
 
 
 def say(console: Console, line: str, style: str = "") -> None:
-    """Print a line as it is: neither its colours nor its breaks are guessed."""
+    """Print a line verbatim, without highlighting or wrapping."""
     console.print(Text(line, style), highlight=False, soft_wrap=True)
 
 
@@ -172,19 +172,19 @@ def print_problems(
     passed_over: Iterable[Path] = (),
     written: Iterable[object] = (),
 ) -> None:
-    """Print what is not of the results on the other stream, so that those can be read by programs."""
+    """Print problems and other notes to stderr, so that programs can read the results on stdout."""
     console = Console(stderr=True)
     for path in written:
         say(console, f"wrote {path}")
     for path in passed_over:
-        say(console, f"{path}: none of {benchmark}'s files; passed over", "dim")
+        say(console, f"{path}: skipped; not a file of {benchmark}", "dim")
     left_out: list[str] = []
     warned: list[str] = []
     for fault in faults:
         warns = isinstance(fault, Fault) and fault.severity == "warning"
         (warned if warns else left_out).append(fault_text(fault))
-    gone = "fault; the row is left out" if len(left_out) == 1 else "faults; the rows are left out"
-    for title, sentences in ((gone, left_out), (f"warning{'s' * (len(warned) != 1)}", warned)):
+    omitted = "fault; the row is left out" if len(left_out) == 1 else "faults; the rows are left out"
+    for title, sentences in ((omitted, left_out), (f"warning{'s' * (len(warned) != 1)}", warned)):
         if sentences:
             say(console, f"{len(sentences)} {title}:")
         for sentence in sentences[:_FAULTS]:

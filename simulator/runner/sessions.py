@@ -1,8 +1,8 @@
 """Episodes that people play, each rebuilt from the log on every call.
 
-A person's reply is on disk before anything else happens; the seats opposite then move, each of their
-turns on disk before it is shown. So a refresh, a second tab, a double click or a killed server lose and
-double nothing: whoever calls next finds the turns in the log and goes on from there.
+A person's reply is on disk before anything else happens; then the other seats move, and each of their turns
+is on disk before it is shown. So a refresh, a second tab, a double click or a killed server neither loses nor
+repeats a turn: the next call finds the turns in the log and continues from there.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
 SEAT_TAKEN: Final = "seat.taken"
-"""The event of somebody who takes a seat that they were invited to: ``seat``, and ``holder``, a pseudonym."""
+"""Kind of the event that a person takes a seat they were invited to: ``seat``, ``holder`` (a pseudonym)."""
 _ITEMS_KEPT: Final = 256
 _MOVED_ON = "The dialogue has moved on; here is where it stands now."
 
 
 @dataclass(frozen=True)
-class _Here:
-    """An episode as the log holds it now; `recorder` is what `live` records with."""
+class _Snapshot:
+    """An episode as it is in the log now; `recorder` is the recorder of `live`."""
 
     live: ActiveEpisode
     recorder: Recorder
@@ -51,7 +51,7 @@ class _Here:
 
 
 class Sessions:
-    """Start, show, move, judge and replay episodes with people in them."""
+    """Starts, shows, advances, judges and replays episodes with people in them."""
 
     def __init__(
         self, machine: AnyMachine, log: LogWriter, reader: LogReader, models: Callable[[str], ChatModel]
@@ -60,11 +60,11 @@ class Sessions:
         self._log = log
         self._reader = reader
         self._loading = Loading(models)
-        # The log says of a model on a server of one's own where it is.
+        # The log has the address of a model on the user's own server.
         self._addressed = models.addressed if isinstance(models, Models) else str
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._warnings: dict[str, Trouble] = {}
-        # By its hash an item is the same for ever.
+        # An item with a given hash never changes.
         self._item = lru_cache(_ITEMS_KEPT)(lambda hash: self._machine.read_item(reader.item(hash)))
 
     async def start_item(
@@ -77,24 +77,24 @@ class Sessions:
         name: str | None = None,
         participant_id: str | None = None,
     ) -> str:
-        """Begin an episode of `item` and play it on to the first person's turn.
+        """Start an episode of `item` and play it to the first person's turn.
 
         Args:
             item: the benchmark's own item.
-            seats: seat -> who sits there.
-            options: of the episode.
-            run_id: the run it belongs to; default: one for everybody who plays with these seats.
-            name: stands for the item in the episode's id, which players may see; default: the item's.
+            seats: seat -> name of its occupant.
+            options: the episode's options.
+            run_id: the run it belongs to; by default one shared by all plays with these seats.
+            name: the item's name in the episode's id, which players may see; default: the item's own.
             participant_id: the person who plays, who must be in the log.
 
         Returns:
             The episode's id.
 
         Raises:
-            InputError: if a seat's name means nothing.
+            InputError: if a seat's name is unknown.
             ModelError: if a model cannot be loaded.
         """
-        # Every play is an episode of its own; the repeat index only has to be unlike the others'.
+        # Every play is a new episode; the repeat index only has to be unique.
         unique = uuid4().int >> 96
         id = await self.write_episode(
             item, seats, options, unique, run_id=run_id, name=name, participant_id=participant_id
@@ -114,10 +114,10 @@ class Sessions:
         id: str | None = None,
         participant_id: str | None = None,
     ) -> str:
-        """Write the rows of an episode that nobody has moved in yet.
+        """Write the rows of a new episode, without playing it.
 
-        Everything is as for `start_item`, but `unique`: a number that makes it unlike other plays of the
-        item, from which its seed follows; and `id`: the episode's, by default made of run, name and `unique`.
+        Arguments as for `start_item`, and `unique`: a number that distinguishes the episode from other plays
+        of the item and determines its seed; `id`: its id, by default built from run, name and `unique`.
 
         Raises:
             LogConflict: if another episode has the id.
@@ -152,19 +152,19 @@ class Sessions:
         return episode.id
 
     def holders(self, episode_id: str) -> dict[str, str]:
-        """Return who holds each seat of an episode that has been taken (`take_seat`).
+        """Return the holder of each seat of an episode that has been taken (`take_seat`).
 
         Raises:
             NotInLog: if there is no such episode.
         """
         self._reader.episode(episode_id)
-        held: dict[str, str] = {}
+        holders: dict[str, str] = {}
         for event in self._reader.events(episode_id=episode_id, kind=SEAT_TAKEN):
-            held.setdefault(event.details["seat"], event.details["holder"])
-        return held
+            holders.setdefault(event.details["seat"], event.details["holder"])
+        return holders
 
     async def take_seat(self, episode_id: str, seat: str, holder: str) -> bool:
-        """Give a person's seat to `holder` unless somebody has taken it; return True if it is theirs.
+        """Give a person's seat to `holder` unless it is taken; return True if it is theirs.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -175,11 +175,11 @@ class Sessions:
             if seat not in self.holders(episode_id):
                 details = {"seat": seat, "holder": holder}
                 await self._log.write(Event(kind=SEAT_TAKEN, episode_id=episode_id, details=details))
-        # Another server on the log may have written one, too: the first one counts.
+        # Another server on the same log may have written one, too: the first one counts.
         return self.holders(episode_id)[seat] == holder
 
     async def view(self, episode_id: str, seat: str) -> Any:
-        """Return what a person in `seat` sees now; a seat opposite that is due (after a restart) moves first.
+        """Return the page of a person in `seat`; other seats that are to move (after a restart) move first.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -189,52 +189,52 @@ class Sessions:
 
     async def _view(self, episode: Episode, seat: str) -> Any:
         async with self._lock(episode.id):
-            here = await self._load(episode)
+            snapshot = await self._load(episode)
             _require_person(episode, seat)
-            here = await self._advance(here)
-        return self._shown(here, seat)
+            snapshot = await self._advance(snapshot)
+        return self._shown(snapshot, seat)
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
-        """Take a person's reply, once: the same key is the same turn, whenever it arrives.
+        """Accept a person's reply, exactly once: the same key is the same turn, whenever it arrives.
 
-        `number`: the turn it was written for, as the view said; None if any will do.
+        `number`: the turn it was written for, as the view said; None for any turn.
 
         Raises:
             NotInLog: if there is no such episode.
             InputError: if no person sits there.
             ConflictError: if it is not that seat's turn (another tab moved, the dialogue is over), or
-                that seat's turn has another number by now.
+                the turn has another number by now.
             SeatError: if the reply breaks the rules; nothing was logged, and it may be corrected.
         """
         return await self._submit(self._reader.episode(episode_id), seat, reply, number)
 
     async def _submit(self, episode: Episode, seat: str, reply: Reply, number: int | None) -> Any:
         async with self._lock(episode.id):
-            here = await self._load(episode)
+            snapshot = await self._load(episode)
             _require_person(episode, seat)
-            if not any(reply.key and turn.key == reply.key for turn in here.turns):
-                here = await self._take(here, seat, reply, number)
-            here = await self._advance(here)
-        return self._shown(here, seat)
+            if not any(reply.key and turn.key == reply.key for turn in snapshot.turns):
+                snapshot = await self._take(snapshot, seat, reply, number)
+            snapshot = await self._advance(snapshot)
+        return self._shown(snapshot, seat)
 
-    async def _take(self, here: _Here, seat: str, reply: Reply, number: int | None) -> _Here:
-        due = self._is_due(here.live, here.state, seat, number, len(here.turns))
-        if here.ending is not None or not due:
+    async def _take(self, snapshot: _Snapshot, seat: str, reply: Reply, number: int | None) -> _Snapshot:
+        due = self._is_due(snapshot.live, snapshot.state, seat, number, len(snapshot.turns))
+        if snapshot.ending is not None or not due:
             raise ConflictError(_MOVED_ON)
-        turn = self._machine.accept(here.live, here.state, seat, reply)
+        turn = self._machine.accept(snapshot.live, snapshot.state, seat, reply)
         try:
             await self._log.write(turn)
         except LogConflict as error:  # another process was first
             raise ConflictError(_MOVED_ON) from error
-        turns = (*here.turns, turn)
-        return replace(here, turns=turns, state=self._machine.rebuild(turns))
+        turns = (*snapshot.turns, turn)
+        return replace(snapshot, turns=turns, state=self._machine.rebuild(turns))
 
     def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
-        """Return True if a reply of `seat`, written for the turn `number`, can be the turn `now`."""
+        """Return True if a reply of `seat`, written for turn `number`, can become turn `now`."""
         return number in (None, now) and self._machine.due(live, state) == seat
 
     async def judge(self, episode_id: str, seat: str, success: bool, key: str) -> None:
-        """Log a person's own verdict on an ended episode (did the seeker succeed?).
+        """Log a person's verdict on an ended episode (did the seeker succeed?).
 
         Raises:
             ConflictError: if the episode has not ended.
@@ -252,71 +252,75 @@ class Sessions:
         )
 
     async def replay(self, episode_id: str, seat: str) -> Any:
-        """Return the ended episode with everything that was hidden.
+        """Return the ended episode, with everything that was hidden.
 
         Raises:
             ConflictError: if it has not ended.
         """
-        here = await self._load(self._reader.episode(episode_id))
-        self._require_ended(here)
-        return self._revealed(here, tuple(self._reader.judgments(episode_id=episode_id)))
+        snapshot = await self._load(self._reader.episode(episode_id))
+        self._require_ended(snapshot)
+        return self._revealed(snapshot, tuple(self._reader.judgments(episode_id=episode_id)))
 
-    def _revealed(self, here: _Here, judgments: tuple[Judgment, ...]) -> Any:
-        return self._machine.replay(here.live.item, here.turns, judgments)
+    def _revealed(self, snapshot: _Snapshot, judgments: tuple[Judgment, ...]) -> Any:
+        return self._machine.replay(snapshot.live.item, snapshot.turns, judgments)
 
     def _lock(self, episode_id: str) -> asyncio.Lock:
         return self._locks.setdefault(episode_id, asyncio.Lock())
 
-    async def _load(self, episode: Episode) -> _Here:
+    async def _load(self, episode: Episode) -> _Snapshot:
         item = self._item(episode.item_hash)
         seats = await self._loading.seats(self._machine, episode.seats, episode.options)
         turns = tuple(self._reader.turns(episode.id))
         recorder = Recorder(self._log, durable=True)
         live = ActiveEpisode(episode=episode, item=item, seats=seats, record=recorder)
-        return _Here(live, recorder, turns, self._machine.rebuild(turns), self._reader.ending(episode.id))
+        return _Snapshot(live, recorder, turns, self._machine.rebuild(turns), self._reader.ending(episode.id))
 
-    async def _advance(self, here: _Here) -> _Here:
-        """Let the seats opposite move; at the end write scores and ending, once.
+    async def _advance(self, snapshot: _Snapshot) -> _Snapshot:
+        """Let the other seats move; at the end write scores and ending, once.
 
-        Whatever goes wrong opposite, the person keeps the dialogue and is told; the next view or reply
-        asks the seat again. Only a seat that breaks the rules ends it.
+        If another seat fails, the person keeps the dialogue and sees a warning; the next view or reply asks
+        that seat again. Only a seat that breaks the rules ends the episode.
         """
-        self._warnings.pop(here.id, None)
-        if here.ending is not None:
-            return here
+        self._warnings.pop(snapshot.id, None)
+        if snapshot.ending is not None:
+            return snapshot
         state: Any = None
         ending: Ending | None = None
         try:
-            state = await self._machine.advance(here.live, here.state)
+            state = await self._machine.advance(snapshot.live, snapshot.state)
         except SeatError as error:
-            ending = Ending(episode_id=here.id, status="aborted", cause=error.cause, message=str(error))
+            ending = Ending(episode_id=snapshot.id, status="aborted", cause=error.cause, message=str(error))
         except ModelError as error:
-            self._warnings[here.id] = Trouble(f"{type(error).__name__}: {error}", error.code)
-            details = {"error": self._warnings[here.id]}
-            await self._log.write(Event(kind=MODEL_FAILURE, episode_id=here.id, details=details))
-        except LogConflict:  # another process lets the same seats move
-            here = await self._load(here.live.episode)
-            if here.ending is not None:
-                return here
+            self._warnings[snapshot.id] = Trouble(f"{type(error).__name__}: {error}", error.code)
+            details = {"error": self._warnings[snapshot.id]}
+            await self._log.write(Event(kind=MODEL_FAILURE, episode_id=snapshot.id, details=details))
+        except LogConflict:  # another process has moved the same seats
+            snapshot = await self._load(snapshot.live.episode)
+            if snapshot.ending is not None:
+                return snapshot
         except LogError:
             raise
         except Exception as error:
-            self._warnings[here.id] = Trouble(type(error).__name__, "program")
-            await self._log.write(traceback_event(here.live))
-        turns = (*here.turns, *here.recorder.turns)
-        here = replace(here, turns=turns, state=self._machine.rebuild(turns) if state is None else state)
-        ending = ending or self._machine.ending(here.live, here.state)
+            self._warnings[snapshot.id] = Trouble(type(error).__name__, "program")
+            await self._log.write(traceback_event(snapshot.live))
+        turns = (*snapshot.turns, *snapshot.recorder.turns)
+        snapshot = replace(
+            snapshot, turns=turns, state=self._machine.rebuild(turns) if state is None else state
+        )
+        ending = ending or self._machine.ending(snapshot.live, snapshot.state)
         if ending is not None:
-            if (written := self._reader.ending(here.id)) is not None:  # another process was first
-                return replace(here, ending=written)
-            ending, _ = await finish(self._machine, here.live, self._log, ending, here.turns)
-        return replace(here, ending=ending)
+            if (logged := self._reader.ending(snapshot.id)) is not None:  # another process was first
+                return replace(snapshot, ending=logged)
+            ending, _ = await finish(self._machine, snapshot.live, self._log, ending, snapshot.turns)
+        return replace(snapshot, ending=ending)
 
-    def _shown(self, here: _Here, seat: str) -> Any:
-        return self._machine.view(here.live, here.state, seat, here.ending, self._warnings.get(here.id))
+    def _shown(self, snapshot: _Snapshot, seat: str) -> Any:
+        return self._machine.view(
+            snapshot.live, snapshot.state, seat, snapshot.ending, self._warnings.get(snapshot.id)
+        )
 
-    def _require_ended(self, here: _Here) -> None:
-        if here.ending is None:
+    def _require_ended(self, snapshot: _Snapshot) -> None:
+        if snapshot.ending is None:
             raise ConflictError("The dialogue has not ended yet.")
 
 
@@ -326,5 +330,5 @@ def _require_person(episode: Episode, seat: str) -> None:
 
 
 def _in_run_id(name: str) -> str:
-    """Return a seat's name as a part of a run's; the address of a server is made fit for that of a page."""
+    """Return a seat's name as part of a run's name, with a server's address made safe for URLs."""
     return name.replace("/", "-") if bare_name(name) == name else re.sub(r"[^\w.:-]+", "-", name)

@@ -1,6 +1,6 @@
-"""Work spread over processes or a cluster, its results in the order of the jobs.
+"""Distribution of work over processes or a cluster, with results in the order of the jobs.
 
-How processes of this machine are started, and how one ended that was not to, stands below.
+Also the helpers that start worker processes and explain why one exited.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from simulator.runner.options import Engine, processors
 
 J = TypeVar("J")
 R = TypeVar("R")
-# Jobs that may be out or done beyond the first unfinished one, for each process.
+# Jobs submitted per process beyond the first unfinished one.
 _AHEAD: Final = 8
-# On a cluster a task is sent for about a millisecond: so many seconds of work at once make that little.
+# Seconds of work per task on a cluster, where sending a task costs about a millisecond.
 _TASK_SECONDS: Final = 0.1
 _MOST_JOBS: Final = 32
 _A_CORE: Final = {"num_cpus": 1.0}
@@ -43,16 +43,16 @@ def in_order(
     """Return ``map(work, jobs)`` over several processes, of this machine or a cluster.
 
     Args:
-        work: a function of a module, which can be called again without harm.
-        jobs: may be endless; each is taken when it is soon to be done, so whoever makes them may already know
-            of earlier results.
-        engine: who works; by default this process alone, or all that a cluster has.
-        resources: what a job takes of a node of the cluster.
+        work: a module-level function, which may be called again for the same job.
+        jobs: may be endless; each is taken shortly before it is needed, so that it can depend on earlier
+            results.
+        engine: where the work runs; by default in this process, or on all nodes of a cluster.
+        resources: what a job needs of a cluster's node.
 
     Raises:
-        WorkerFailed: if a process was ended from outside, or ended by itself.
+        WorkerFailed: if a process was killed or exited.
         InputError: if the cluster cannot be reached, or no node has the resources.
-        Exception: whatever `work` raised.
+        Exception: any error of `work`.
     """
     if engine.is_ray:
         return _on_cluster(work, jobs, engine, resources)
@@ -62,7 +62,7 @@ def in_order(
 
 
 def _in_processes(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterator[R]:
-    # A fork would copy the locks of threads: of the log's writer, of the progress bar.
+    # A fork would copy locks that threads hold (those of the log's writer and the progress bar).
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _follow_parent)
     waiting: deque[Future[R]] = deque()
     try:
@@ -74,12 +74,11 @@ def _in_processes(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> It
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
         raise WorkerFailed(
-            f"A worker process was ended {ending_of(pool)}; the same command continues. If memory was short, "
-            "take fewer --workers. Where a script starts this, its work belongs under "
-            "`if __name__ == '__main__':`."
+            f"A worker process {describe_exit(pool)}; the same command continues. If memory ran out, use "
+            "fewer --workers. A script that starts this must do so under `if __name__ == '__main__':`."
         ) from error
     finally:
-        # What they are at now is of no use any more: neither Ctrl-C nor the last episode waits for it.
+        # Results of running jobs are not needed any more, so neither Ctrl-C nor the end waits for them.
         processes = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
@@ -89,7 +88,7 @@ def _in_processes(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> It
 
 
 def _follow_parent() -> None:
-    """End this process when its parent has ended, and leave Ctrl-C, which a terminal sends to all, to it."""
+    """Exit when the parent exits, and ignore Ctrl-C, which a terminal sends to all processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
@@ -101,27 +100,27 @@ def _follow_parent() -> None:
     Thread(target=wait, daemon=True).start()
 
 
-class _Done(NamedTuple):
+class _GroupResult(NamedTuple):
     results: list[Any]
     seconds: float
 
 
-def _do_jobs(work: Callable[[J], R], jobs: Sequence[J]) -> _Done:
+def _do_jobs(work: Callable[[J], R], jobs: Sequence[J]) -> _GroupResult:
     start = time.perf_counter()
-    return _Done([work(job) for job in jobs], time.perf_counter() - start)
+    return _GroupResult([work(job) for job in jobs], time.perf_counter() - start)
 
 
 def _on_cluster(
     work: Callable[[J], R], jobs: Iterator[J], engine: Engine, resources: Mapping[str, float]
 ) -> Iterator[R]:
-    """Yield results of tasks, which Ray sends where there is room, and again if a node is lost."""
+    """Yield the results of tasks, which Ray schedules, and reschedules if a node is lost."""
     from simulator.runner.cluster.connecting import actor_options, connected, living_nodes, places_for
 
     with connected(engine.address) as ray:
         offered = sum(places_for(resources, node) for node in living_nodes(ray))
         if not offered:
-            wants = ", ".join(f"{name} {amount:g}" for name, amount in resources.items())
-            raise InputError(f"--executor {engine.executor}: no node of the cluster has {wants}.")
+            needed = ", ".join(f"{name} {amount:g}" for name, amount in resources.items())
+            raise InputError(f"--executor {engine.executor}: no node of the cluster has {needed}.")
         places = min(offered, engine.workers or offered)
         task, size = ray.remote(**actor_options(resources))(_do_jobs), 1
         waiting: deque[Any] = deque()
@@ -131,16 +130,16 @@ def _on_cluster(
                     waiting.append(task.remote(work, group))
                 if not waiting:
                     return
-                done = ray.get(waiting[0])
+                group_result = ray.get(waiting[0])
                 waiting.popleft()
-                yield from done.results
-                mean = max(done.seconds / len(done.results), 1e-6)
+                yield from group_result.results
+                mean = max(group_result.seconds / len(group_result.results), 1e-6)
                 size = max(1, min(_MOST_JOBS, round(_TASK_SECONDS / mean)))
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
             raise WorkerFailed(
-                f"Processes of the cluster were lost again and again ({error}); the same command continues."
+                f"Processes of the cluster were lost repeatedly ({error}); the same command continues."
             ) from error
         finally:
             for reference in waiting:
@@ -148,7 +147,7 @@ def _on_cluster(
 
 
 def engine_of(executor: str, workers: int | None, *, worth: bool) -> Engine:
-    """Return who works: as asked for, else every processor if it is `worth` a second of starting them.
+    """Return the engine: as requested, else one process per processor if the work is `worth` starting them.
 
     Raises:
         InputError: if there is no such executor.
@@ -160,9 +159,9 @@ def engine_of(executor: str, workers: int | None, *, worth: bool) -> Engine:
 
 
 def start_context(*modules: str) -> ForkServerContext | SpawnContext:
-    """Return how processes begin: forked off a server that has imported `modules` once, where there is one.
+    """Return the start method of workers: a fork server that has imported `modules`, if the system has one.
 
-    Forking this process itself would copy its threads' locks, and importing takes a worker two seconds.
+    Forking this process would copy its threads' locks, and importing takes a worker two seconds.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
@@ -172,7 +171,7 @@ def start_context(*modules: str) -> ForkServerContext | SpawnContext:
 
 
 def _start_file_imports() -> Iterator[str]:
-    """Yield what the program's start file imports: every worker runs that file's top level again."""
+    """Yield the modules that the main script imports, since every worker runs its top level again."""
     for value in vars(sys.modules["__main__"]).values():
         name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if isinstance(name, str) and name in sys.modules and name != "__main__":
@@ -180,18 +179,18 @@ def _start_file_imports() -> Iterator[str]:
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Start processes that import from where this one does, and inherit that Ctrl-C is not for them.
+def worker_environment() -> Iterator[None]:
+    """Let processes started within the context import from this one's path, and ignore Ctrl-C.
 
-    The server that workers are forked off would otherwise look into the working directory first, where a
-    folder called ``logs`` is nothing unusual.
+    Otherwise the fork server would search the working directory first, where a folder called ``logs`` is
+    common.
     """
-    ours = {
+    variables = {
         "PYTHONSAFEPATH": "1",
         "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
     }
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     can_block = hasattr(signal, "pthread_sigmask")
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_block else set()
     try:
@@ -206,14 +205,14 @@ def quietly() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def ending_of(pool: ProcessPoolExecutor) -> str:
-    """Return how the process ended that broke a pool; the pool itself ends the others by SIGTERM."""
+def describe_exit(pool: ProcessPoolExecutor) -> str:
+    """Describe the exit of the process that broke a pool; the pool ends the others with SIGTERM."""
     codes: set[int] = set()
     for process in (pool._processes or {}).values():
-        while (code := process.exitcode) is None:  # the pool's thread is about to end and to reap it
+        while (code := process.exitcode) is None:  # the pool's thread is about to end and reap it
             sleep(0.01)
         codes.add(code)
-    if by_itself := [code for code in codes if code > 0]:
-        return f"by itself, with status {by_itself[0]}; why stands above"
+    if statuses := [code for code in codes if code > 0]:
+        return f"exited with status {statuses[0]} (its error is above)"
     killed = min((code for code in codes if code < 0), key=lambda code: code == -signal.SIGTERM)
-    return f"from outside, by {signal.Signals(-killed).name}"
+    return f"was killed by {signal.Signals(-killed).name}"

@@ -51,8 +51,8 @@ class Telling:
     turn: Turn
     posted: Posted
 
-    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
-        self.posted.tell(outcome, inboxes)
+    def resolve(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        self.posted.resolve(outcome, inboxes)
         if not isinstance(outcome, LogError):
             say(f"turn {self.turn.episode_id} {self.turn.number} {digest(self.turn.text).hex()}")
 

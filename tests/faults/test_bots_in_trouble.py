@@ -189,4 +189,4 @@ async def test_a_bad_line_a_log_that_is_held_and_a_full_disk_lose_nothing(troubl
             await asyncio.to_thread(trouble, troubled, seconds)
         await asyncio.to_thread(bots.end)
     assert "database is locked" in refusals(troubled)
-    assert "The disk refused" in refusals(troubled)
+    assert "The disk failed" in refusals(troubled)

@@ -93,7 +93,7 @@ def stop(log: Path, home: Path, workers: int, after: int) -> None:
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
     out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (130, "")
-    assert "The same command continues." in out
+    assert "the same command continues." in out
     all_gone(process.pid)
     assert after <= endings(log) < PLANNED
 

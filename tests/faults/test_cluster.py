@@ -162,7 +162,7 @@ def test_a_node_the_command_and_the_whole_cluster_are_lost(
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=SECONDS)
     assert process.returncode == 130, output
-    assert "The same command continues." in output
+    assert "the same command continues." in output
     process = go_on(70)
     process.kill()
     process.communicate(timeout=SECONDS)

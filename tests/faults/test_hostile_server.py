@@ -99,7 +99,7 @@ def test_a_server_that_asks_to_wait_a_day_stops_the_run_at_once(server, play, tm
     server.turn(retry_after_a_day, first=3)
     output, code = play(limit=20)
     assert code == 1
-    assert "not to be called for 24 h" in output and "the same command continues" in output
+    assert "asks for a pause of 24 h" in output and "the same command continues" in output
     server.turn(good)
     output, code = play(limit=20)
     assert (code, statuses(tmp_path, "r")) == (0, ["completed"] * 20)

@@ -167,9 +167,9 @@ def test_a_cap_on_spending_needs_models_whose_price_is_known(server, study_file,
     file.write_text(file.read_text() + "model_budget: 5\n")
     for words in (("check",), ("study", "check"), ("study", "open", "--log", str(log))):
         code, output = answers(*words, str(file))
-        assert code == 1 and "has no price, so a budget cannot be kept" in output, words
+        assert code == 1 and "has no price, so a budget cannot be enforced" in output, words
     served = ["app", "--port", "7997", "--log", str(log), "--study", str(file)]
-    assert "has no price, so a budget cannot be kept" in answers(*served)[1]
+    assert "has no price, so a budget cannot be enforced" in answers(*served)[1]
     prices = tmp_path / "prices.yaml"
     prices.write_text("openai/llama: {input: 1.0, output: 2.0}\n")
     monkeypatch.setenv("ASKBACK_PRICES", str(prices))

@@ -86,9 +86,9 @@ def test_nothing_is_overwritten_without_being_told_and_nothing_lost_then(tmp_pat
         load_key(path)
         back_up(path, copy)
         say(writer, 0)
-        with pytest.raises(LogError, match="is there already"):
+        with pytest.raises(LogError, match="already exists"):
             back_up(path, copy)
-    with pytest.raises(LogError, match="say --replace"):
+    with pytest.raises(LogError, match="use --replace"):
         restore(copy, path)
     with LogReader(path) as reader:
         assert len(reader.turns(EPISODE)) == 1
@@ -108,7 +108,7 @@ def test_a_log_that_is_in_use_is_not_replaced(tmp_path: Path) -> None:
     with LogWriter(path, durable=False) as writer, LogReader(path):
         begin(writer)
         back_up(path, copy)
-        with pytest.raises(LogError, match="Another program holds the file"):
+        with pytest.raises(LogError, match="Another program is using the file"):
             restore(copy, path, replace=True)
         say(writer, 0)
 
@@ -136,6 +136,6 @@ def test_the_commands(tmp_path: Path) -> None:
     with LogWriter(path, durable=False) as writer:
         writer.put(Event(kind="later")).result()
     assert isinstance(run("restore", copy).exception, LogError)
-    assert "What was there is" in run("restore", copy, "--replace").output
+    assert "The previous log is now" in run("restore", copy, "--replace").output
     with LogReader(path) as reader:
         assert not reader.events(kind="later")

@@ -335,5 +335,5 @@ def test_of_several_who_make_the_key_at_once_one_does(path: Path) -> None:
 
 def test_a_key_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LogError, match=r"cannot make the key .*file.log\.sqlite\.key"):
+    with pytest.raises(LogError, match=r"cannot create the key .*file.log\.sqlite\.key"):
         load_key(tmp_path / "file" / "log.sqlite")

@@ -107,7 +107,7 @@ def test_identities_leave_only_when_asked_for(filled: LogReader, tmp_path: Path)
     assert IDENTITY in (tmp_path / "with" / "episodes.jsonl").read_text()
     export_log(filled, tmp_path / "with", identities=True, format="csv")
     assert IDENTITY in (tmp_path / "with" / "identities.csv").read_text()
-    assert "keep it to yourself" in (tmp_path / "with" / "codebook.md").read_text()
+    assert "do not share it" in (tmp_path / "with" / "codebook.md").read_text()
 
 
 @pytest.mark.parametrize("excel", [False, True])
@@ -238,7 +238,7 @@ def test_the_codebook_tells_every_column(filled: LogReader, tmp_path: Path) -> N
     assert rows["turns", "episode_id"]["points to"] == "episodes.id"
     assert all(row["meaning"] for row in rows.values())
     page = (tmp_path / "codebook.md").read_text(encoding="utf-8")
-    assert "unguard" in page and "## turns" in page and "identities are not in it" in page
+    assert "unguard" in page and "## turns" in page and "identities are not included" in page
 
 
 def test_an_export_that_fails_leaves_the_one_before_as_it_was(
@@ -252,14 +252,14 @@ def test_an_export_that_fails_leaves_the_one_before_as_it_was(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("logs.export.codebook_csv", fail)
-    with pytest.raises(LogError, match=r"cannot export into .*out.*No space left"):
+    with pytest.raises(LogError, match=r"cannot export to .*out.*No space left"):
         export_log(filled, out, runs=["one"])
     assert {file.name: file.read_bytes() for file in out.iterdir()} == before
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(filled: LogReader, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LogError, match=r"cannot export into .*file"):
+    with pytest.raises(LogError, match=r"cannot export to .*file"):
         export_log(filled, tmp_path / "file" / "out")
 
 

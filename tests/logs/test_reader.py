@@ -136,8 +136,8 @@ def test_rows_about_episodes_are_chosen_by_what_is_given(played: LogWriter, read
     [
         (lambda reader: reader.run("run-3"), r"no run 'run-3' .*log\.sqlite.*Did you mean run-2, run\?"),
         (lambda reader: reader.episode("e1-agian"), r"Did you mean e1-again"),
-        (lambda reader: reader.item("zzzz"), r"The newest there are item\."),
-        (lambda reader: reader.participant("who"), r"no participant 'who'.*The newest there are p\."),
+        (lambda reader: reader.item("zzzz"), r"The newest are item\."),
+        (lambda reader: reader.participant("who"), r"no participant 'who'.*The newest are p\."),
         (lambda reader: reader.progress("run-3"), r"no run 'run-3'"),
         (lambda reader: reader.find_episode("e1"), None),
         (lambda reader: reader.find_episode("e"), r"several episodes match 'e': e0, e1, e2, e1-again"),

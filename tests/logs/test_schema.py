@@ -165,7 +165,7 @@ def test_a_newer_log_is_refused(path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LogError, match=r"cannot make the folder of the log .*file"):
+    with pytest.raises(LogError, match=r"cannot create the folder of the log .*file"):
         LogWriter(tmp_path / "file" / "log.sqlite", durable=True)
 
 

@@ -166,7 +166,7 @@ def test_a_conflict_leaves_the_rest_of_its_group_alone(
 
 
 def test_turns_have_no_gap_and_none_follows_the_end(writer: LogWriter, turn: MakeTurn) -> None:
-    with pytest.raises(LogConflict, match="turn 0 is due"):
+    with pytest.raises(LogConflict, match="the next is turn 0"):
         writer.put(turn(1)).result()
     writer.put(turn(0)).result()
     writer.put(Ending(episode_id="e0", status="completed")).result()

@@ -20,7 +20,7 @@ MakeTurn = Callable[..., Turn]
 def test_an_error_nobody_reads_is_raised_by_flush_once(writer: LogWriter, turn: MakeTurn) -> None:
     writer.put(turn(5))
     writer.put(turn(6))
-    with pytest.raises(LogConflict, match=r"turn 0 is due.* \(1 more row"):
+    with pytest.raises(LogConflict, match=r"the next is turn 0.* \(1 more row"):
         writer.flush()
     writer.flush()
 
@@ -61,7 +61,7 @@ def test_an_error_in_the_block_is_not_hidden_by_one_of_the_log(
         ground(writer)
         writer.put(turn(5))
         1 / 0  # noqa: B018
-    assert "turn 0 is due" in caught.value.__notes__[0]
+    assert "the next is turn 0" in caught.value.__notes__[0]
 
 
 def test_a_log_that_is_moved_away_is_an_error_not_a_hole(writer: LogWriter, turn: MakeTurn) -> None:
@@ -81,7 +81,7 @@ def test_a_held_file_is_an_error_that_names_it_and_then_it_goes_on(
         other.execute("BEGIN IMMEDIATE")
         waiting = [writer.put(turn()), writer.put(turn())]
         for receipt in waiting:
-            with pytest.raises(LogError, match=r"log\.sqlite.*locked.*Another program holds"):
+            with pytest.raises(LogError, match=r"log\.sqlite.*locked.*Another program is using"):
                 receipt.result()
         other.execute("ROLLBACK")
         other.close()

@@ -128,7 +128,7 @@ def test_a_seat_needs_a_class_and_an_entry_point(log):
         assert set(read.frame(run)["seat.asker"]) == {"plugin/loud"}
         turns = read.turns(run)
         assert set(turns.loc[turns["seat"] == "asker", "text"]) == {"Is it a cat!"}
-    with pytest.raises(InputError, match="there are: loud"):
+    with pytest.raises(InputError, match="installed plugins: loud"):
         askback.run("twenty_questions", asker="plugin/quiet", log=log)
 
 
@@ -141,7 +141,7 @@ def test_a_model_needs_a_class_and_an_entry_point(log):
         calls = list(reader.model_calls(run_id=run))
         assert {call.model for call in calls} == {"whisper/alive"}
         assert len(calls) == (turns["seat"] == "asker").sum()
-    with pytest.raises(InputError, match=r"known are.*whisper/…"):
+    with pytest.raises(InputError, match=r"known:.*whisper/…"):
         askback.run("twenty_questions", asker="murmur/alive", log=log)
 
 

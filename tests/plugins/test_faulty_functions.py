@@ -64,10 +64,14 @@ def answers(**values: Any) -> Callable[[Any], Any]:
     ("cause", "message", "changed"),
     [
         ("scorer", "score returned succes; its metrics are", {"score": lambda state: {"succes": 1.0}}),
-        ("scorer", "score returned success 2.0; a share lies", {"score": answers(success=2.0)}),
-        ("scorer", "score: questions is nan, neither a number", {"score": answers(questions=math.nan)}),
-        ("scorer", "score: success is 'yes', neither a number", {"score": answers(success="yes")}),
-        ("infrastructure", "outcome returned 'won', neither completed", {"outcome": lambda state: "won"}),
+        ("scorer", "score returned success 2.0; a share is", {"score": answers(success=2.0)}),
+        (
+            "scorer",
+            "score: questions is nan; expected a finite number",
+            {"score": answers(questions=math.nan)},
+        ),
+        ("scorer", "score: success is 'yes'; expected a finite number", {"score": answers(success="yes")}),
+        ("infrastructure", "outcome returned 'won'; expected completed or", {"outcome": lambda state: "won"}),
         (
             "infrastructure",
             "accept returned Move(seat='nobody'",
@@ -75,10 +79,14 @@ def answers(**values: Any) -> Callable[[Any], Any]:
         ),
         (
             "infrastructure",
-            "next_seat returned the seat 'askr'; there are: asker, answerer.",
+            "next_seat returned the seat 'askr'; its seats: asker, answerer.",
             {"next_seat": lambda state: Due("askr", "ask")},
         ),
-        ("infrastructure", "knows returned 7, no values by name.", {"knows": lambda state, seat: 7}),
+        (
+            "infrastructure",
+            "knows returned 7; expected a mapping from names to values.",
+            {"knows": lambda state, seat: 7},
+        ),
     ],
 )
 def test_an_invalid_return_value_fails_the_episode(spoil, path, cause, message, changed):
@@ -133,21 +141,23 @@ def test_declared_metrics_are_columns_of_every_run(spoil, path):
 
 def test_two_items_with_one_name_are_refused_before_anything_is_written(spoil, path):
     thing = catalog.find("twenty_questions").load("builtin")[0]
-    with pytest.raises(InputError, match=rf"several items are called {thing.name}; each needs"):
+    with pytest.raises(InputError, match=rf"several items are called {thing.name}; item names"):
         askback.run(spoil(), items=[thing, thing.model_copy(update={"facts": ("odd",)})], log=path)
     with LogReader(path) as reader:
         assert reader.runs() == []
 
 
 def test_items_are_objects(spoil, path):
-    with pytest.raises(InputError, match="items: 'nope' is no Thing; give objects"):
+    with pytest.raises(InputError, match="items: 'nope' is not a Thing; pass objects"):
         askback.run(spoil(), items=["nope"], log=path)
 
 
 def test_a_run_without_ended_episodes_is_reported(spoil, path, caplog):
     caplog.set_level(logging.WARNING, "simulator.runner.command")
     run = askback.run(spoil(score=lambda state: {"succes": 1.0}), limit=1, log=path)
-    assert f"no episode of {run} came to its end: InputError: spoilt: score returned succes" in caplog.text
+    assert (
+        f"no episode of {run} was played to its end: InputError: spoilt: score returned succes" in caplog.text
+    )
     caplog.clear()
     askback.run(spoil(), limit=1, log=path)
     assert caplog.text == ""
@@ -219,7 +229,10 @@ def test_a_metric_of_another_package_that_raises_is_left_out(spoil, path, monkey
         metrics = [score.metric for score in added_scores(reader, catalog.find("spoilt"), run)]
     assert metrics == ["turns"] * 3
     warnings = " ".join(record.getMessage() for record in caplog.records)
-    assert "the metric many of the package others is left out: many is 'many', neither a number" in warnings
+    assert (
+        "the metric many of the package others is left out: many is 'many'; expected a finite number"
+        in warnings
+    )
     assert "the metric never of the package others is left out: ZeroDivisionError" in warnings
 
 

@@ -149,7 +149,7 @@ def test_an_extension_that_cannot_be_imported_only_fails_when_used(add, warnings
     for who in ("none_models/x", "plugin/none_seats"):
         with pytest.raises(InputError, match=r"faulty:none cannot be imported.*the package faulty"):
             askback.run("twenty_questions", asker=who, log=log)
-    with pytest.raises(InputError, match=r"known are none_models/…, openai/…"):
+    with pytest.raises(InputError, match=r"known: none_models/…, openai/…"):
         askback.run("twenty_questions", asker="nobody/x", log=log)
 
 

@@ -223,7 +223,7 @@ def test_a_study_says_who_sits_opposite(installed: Path, tmp_path: Path) -> None
     assert material.seating["answerer"] == "openai/gpt-4o" and set(material.needs) == {"openai/gpt-4o"}
     assert material.shows_result and material.languages == ("en", "zh")
     wrong = {
-        "offline/nobody": "known are offline/oracle",
+        "offline/nobody": "known players: offline/oracle",
         "person": "answerer is a person",
         "gpt-4o": "gpt-4o",
     }

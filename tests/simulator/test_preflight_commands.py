@@ -89,7 +89,7 @@ def test_decoding_options_are_sent_with_every_request(ask):
 def test_decoding_options_without_a_model_are_refused(ask, name):
     result, sent = ask(name, "--top-p", "0.5", model=False)
     assert isinstance(result.exception, InputError), result.output
-    assert "nothing is decoded; leave out: top_p" in str(result.exception)
+    assert "these options have no effect; omit: top_p" in str(result.exception)
     assert sent == []
 
 

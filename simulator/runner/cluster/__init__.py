@@ -1,1 +1,1 @@
-"""Ray, where a run is larger than one machine: players on every node, one writer of the log on the head."""
+"""Runs on a Ray cluster: players on every node, and a single writer of the log on the head."""

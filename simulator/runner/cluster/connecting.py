@@ -1,4 +1,4 @@
-"""The way to Ray: the extra, a cluster of this machine alone or one that stands, and what its nodes offer."""
+"""Connection to Ray: an existing cluster or one of this machine alone, and the resources of its nodes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from simulator.runner.options import processors
 
 ADDRESS_VARIABLE: Final = "RAY_ADDRESS"
 _NOT_INSTALLED: Final = "--executor ray needs Ray, on every machine: pip install 'askback[ray]'"
-_ITS_NAMES: Final = {"num_cpus": "CPU", "num_gpus": "GPU"}
-_OWN_OPTIONS: Final = (*_ITS_NAMES, "memory")
+_RAY_NAMES: Final = {"num_cpus": "CPU", "num_gpus": "GPU"}
+_RAY_OPTIONS: Final = (*_RAY_NAMES, "memory")
 _LOOPBACK: Final = "127."
-_PASSED_ON: Final = ("ASKBACK_", "OPENAI_", "ANTHROPIC_", "HF_")
+_FORWARDED: Final = ("ASKBACK_", "OPENAI_", "ANTHROPIC_", "HF_")
 
 
 def imported_ray() -> Any:
-    """Return the module ray, which then tells nobody that it is used.
+    """Import ray, with its usage reports switched off.
 
     Raises:
         InputError: if it is not installed.
@@ -47,14 +47,14 @@ def connected(address: str) -> Iterator[Any]:
     address = address or os.environ.get(ADDRESS_VARIABLE) or "local"
     if address.startswith("ray://"):
         raise InputError(
-            f"--executor ray:{address}: the log is written where the command runs, so that must be a machine "
-            "of the cluster: log in to its head and write ray:auto, or run it by `ray job submit`."
+            f"--executor ray:{address}: the log is written where the command runs, which must be a machine "
+            "of the cluster: log in to its head and use ray:auto, or run the command with `ray job submit`."
         )
     host = address.rpartition(":")[0]
     if address == "local":
         more = {"num_cpus": processors(), "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     elif host.startswith(_LOOPBACK):
-        more = {"_node_ip_address": host}  # Ray would look for this machine under its address in the network
+        more = {"_node_ip_address": host}  # else Ray would use this machine's network address
     else:
         more = {}
     try:
@@ -62,7 +62,7 @@ def connected(address: str) -> Iterator[Any]:
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise InputError(
             f"--executor ray:{address}: no cluster answers there ({error}). Start it with `ray start "
-            "--head`, or leave the address out for one on this machine alone."
+            "--head`, or omit the address for a cluster of this machine alone."
         ) from error
     try:
         yield ray
@@ -72,16 +72,16 @@ def connected(address: str) -> Iterator[Any]:
 
 def actor_options(resources: Mapping[str, float]) -> dict[str, Any]:
     """Return resources as Ray's options of an actor or a task."""
-    own = {name: value for name, value in resources.items() if name in _OWN_OPTIONS}
-    others = {name: value for name, value in resources.items() if name not in _OWN_OPTIONS}
-    return {"num_cpus": 1, **own, **({"resources": others} if others else {})}
+    options = {name: value for name, value in resources.items() if name in _RAY_OPTIONS}
+    custom = {name: value for name, value in resources.items() if name not in _RAY_OPTIONS}
+    return {"num_cpus": 1, **options, **({"resources": custom} if custom else {})}
 
 
 def places_for(resources: Mapping[str, float], node: Mapping[str, Any]) -> int:
-    """Return how many actors with these resources a node holds."""
-    asked = {_ITS_NAMES.get(name, name): value for name, value in resources.items() if value > 0}
+    """Return how many actors with these resources fit on a node."""
+    needed = {_RAY_NAMES.get(name, name): value for name, value in resources.items() if value > 0}
     offered = node["Resources"]
-    return min((int(offered.get(name, 0) // value) for name, value in asked.items()), default=1)
+    return min((int(offered.get(name, 0) // value) for name, value in needed.items()), default=1)
 
 
 def living_nodes(ray: Any) -> list[Mapping[str, Any]]:
@@ -90,20 +90,20 @@ def living_nodes(ray: Any) -> list[Mapping[str, Any]]:
 
 
 def on_node(node: str) -> dict[str, Any]:
-    """Return the option that puts an actor on a node and nowhere else."""
+    """Return the option that pins an actor to a node."""
     strategies = import_module("ray.util.scheduling_strategies")
     return {"scheduling_strategy": strategies.NodeAffinitySchedulingStrategy(node, soft=False)}
 
 
 def this_node(ray: Any) -> str:
-    """Return the node on which this process runs."""
+    """Return the id of this process's node."""
     return str(ray.get_runtime_context().get_node_id())
 
 
 def environment() -> dict[str, str]:
-    """Return the variables that processes elsewhere need: keys of models and Askback's own."""
+    """Return the environment variables for processes on other nodes: models' keys and Askback's own."""
     return {
         name: value
         for name, value in os.environ.items()
-        if name.startswith(_PASSED_ON) or name.endswith("_API_KEY")
+        if name.startswith(_FORWARDED) or name.endswith("_API_KEY")
     }

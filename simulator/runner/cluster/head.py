@@ -1,11 +1,10 @@
-"""The head of a run on a cluster: an actor beside the command, which owns the log, the budget and the cache.
+"""The head of a run on a cluster: an actor on the command's node that owns log, budget and cache.
 
-Players send it rows and are told once they are committed. Each plays under a lease: when a player is lost
-its lease is taken back, and whatever it may still send, from a network that has come apart, is refused. So
-what the log holds of an episode cannot change under the next who plays it on.
+Players send it rows and get an answer once these are committed. Each plays under a lease: when a player is
+lost, its lease is revoked, and anything it still sends (after a network partition) is rejected. So the log of
+an episode cannot change under the next player that continues it.
 
-Models whose weights lie on a node are loaded once there, by an actor (`NodeModel`), and asked by all who play
-on it.
+Models with weights are loaded once per node, by an actor (`NodeModel`) that all players on the node use.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from simulator.runner.cluster.connecting import (
 
 
 class Head:
-    """The actor. One per command; it ends with the command."""
+    """The actor, one per command, which ends with the command."""
 
     def __init__(
         self,
@@ -59,10 +58,10 @@ class Head:
         """Open the log.
 
         Args:
-            path: of the log, on this machine.
-            models: of the run: whose budget is kept, and whose cache is asked.
-            environment: what models that are placed need of it.
-            resources: who sits in a seat -> what the actor that computes its model asks of a node.
+            path: the log's file, on this machine.
+            models: the run's model options, with its budget and cache.
+            environment: environment variables for models on nodes.
+            resources: a seat's occupant -> resources of the actor that runs its model.
 
         Raises:
             LogError: if the log cannot be opened.
@@ -71,7 +70,7 @@ class Head:
         self._budget = models.budget
         self._cache = None if models.cache_path is None else ResponseCache(models.cache_path)
         self._environment, self._resources = environment, resources
-        self._bare = replace(models, budget=None, cache_path=None, recorder=None)
+        self._backend_options = replace(models, budget=None, cache_path=None, recorder=None)
         self._numbers = itertools.count()
         self._leases: dict[str, int] = {}
         self._reserved: dict[tuple[str, int], float] = {}
@@ -79,30 +78,29 @@ class Head:
         self._turn = itertools.count()
 
     async def join(self, player: str) -> int:
-        """Return a lease for `player`; the one before it is worth nothing any more."""
+        """Return a new lease for `player`, and revoke the previous one."""
         await self.expel(player)
         self._leases[player] = next(self._numbers)
         return self._leases[player]
 
     async def expel(self, player: str) -> None:
-        """Take a lease back. When this returns, the log holds all that will come of it."""
+        """Revoke a lease. When this returns, all rows ever accepted under it are in the log."""
         lease = self._leases.pop(player, None)
         if lease is not None and self._budget is not None:
-            # What it had set aside may have been billed.
+            # Reserved calls may have been billed.
             reserved = self._reserved.pop((player, lease), 0.0)
             self._budget.settle(reserved, reserved)
         await self._log.write_all([], hurry=True)
 
     async def write(self, player: str, lease: int, rows: Sequence[Sent], hurry: bool) -> list[Outcome]:
-        """Write rows and return what became of each, once it is committed."""
+        """Write rows, and return the outcome of each once they are committed."""
         if self._leases.get(player) != lease:
-            return [LogConflict("these episodes were given to another player; nothing was written")] * len(
-                rows
-            )
+            conflict = LogConflict("these episodes were assigned to another player; nothing was written")
+            return [conflict] * len(rows)
         return await self._log.write_all(rows, hurry=hurry)
 
     async def reserve(self, player: str, lease: int, amount: float) -> str:
-        """Set money aside; why not, if the budget does not hold it."""
+        """Reserve an amount of the budget; return an error message if it is exceeded, else an empty text."""
         assert self._budget is not None
         try:
             await self._budget.reserve(amount)
@@ -112,7 +110,7 @@ class Head:
         return ""
 
     async def settle(self, player: str, lease: int, reserved: float, cost: float) -> None:
-        """Book a call; those of an expelled player are booked already."""
+        """Settle a call; those of an expelled player are settled already."""
         if self._budget is not None and self._leases.get(player) == lease:
             self._reserved[player, lease] -= reserved
             self._budget.settle(reserved, cost)
@@ -127,61 +125,59 @@ class Head:
             await self._cache.put(key, model, answer)
 
     async def place(self, name: str, node: str, lost: bytes) -> tuple[Any, Any]:
-        """Return the actor that computes a model for those on `node`, and its description or a `ModelError`.
+        """Return the actor that runs a model for players on `node`, and its description or a `ModelError`.
 
-        There is one on each node that has what it asks for; others share these.
+        Every node with the model's resources has one such actor; the other nodes share these.
 
         Args:
-            name: of the model.
-            node: where it is asked from.
-            lost: id of the actor that had it and is gone; empty at first.
+            name: the model's name.
+            node: the node from which the model is asked.
+            lost: id of the actor that ran it and is gone; empty at first.
         """
         ray = imported_ray()
         nodes = living_nodes(ray)
-        wants = next(
-            (wants for who, wants in self._resources.items() if name in who), _usual_resources(nodes)
+        needed = next(
+            (needed for who, needed in self._resources.items() if name in who), _default_resources(nodes)
         )
-        fit = [each["NodeID"] for each in nodes if places_for(wants, each)]
+        suitable = [each["NodeID"] for each in nodes if places_for(needed, each)]
         if name.startswith("replay/"):
-            wants, fit = {"num_cpus": 0}, [this_node(ray)]  # the log is here
-        if not fit:
-            asked = ", ".join(f"{what} {amount:g}" for what, amount in wants.items())
-            return None, InputError(f"{name}: no node of the cluster offers {asked} (see --resources)")
-        at = node if node in fit else fit[next(self._turn) % len(fit)]
-        if lost and (known := self._models.get((name, at))) and known._actor_id.binary() == lost:
+            needed, suitable = {"num_cpus": 0}, [this_node(ray)]  # the log is here
+        if not suitable:
+            missing = ", ".join(f"{resource} {amount:g}" for resource, amount in needed.items())
+            return None, InputError(f"{name}: no node of the cluster has {missing} (see --resources)")
+        at = node if node in suitable else suitable[next(self._turn) % len(suitable)]
+        if lost and (actor := self._models.get((name, at))) and actor._actor_id.binary() == lost:
             del self._models[name, at]
         if (name, at) not in self._models:
-            options = {**actor_options(wants), **on_node(at)}
-            self._models[name, at] = (
-                ray.remote(NodeModel).options(**options).remote(name, self._bare, self._environment)
-            )
+            make = ray.remote(NodeModel).options(**actor_options(needed), **on_node(at))
+            self._models[name, at] = make.remote(name, self._backend_options, self._environment)
         actor = self._models[name, at]
         try:
             return actor, await actor.describe.remote()
         except ray.exceptions.RayActorError as error:
             del self._models[name, at]
-            return None, ModelError(f"{name} cannot be computed on node {at}: {error}")
+            return None, ModelError(f"{name} cannot run on node {at}: {error}")
 
     async def close(self) -> None:
-        """Commit everything and close the file."""
+        """Commit everything and close the log."""
         self._log.close()
         if self._cache is not None:
             await self._cache.close()
 
 
-def _usual_resources(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
-    """Return what a model asks for of which nothing was said: a GPU, where there are any."""
+def _default_resources(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+    """Return a model's default resources: a GPU if the cluster has any, else a processor."""
     return {"num_gpus": 1} if any(node["Resources"].get("GPU") for node in nodes) else {"num_cpus": 1}
 
 
 @dataclass(frozen=True)
 class Link:
-    """The way of one player to the head; can be pickled.
+    """One player's connection to the head; can be pickled.
 
     Attributes:
         head: the actor's handle.
-        player: its name.
-        lease: under which it plays.
+        player: the player's name.
+        lease: the player's lease.
     """
 
     head: Any
@@ -189,12 +185,12 @@ class Link:
     lease: int
 
     async def send(self, rows: Sequence[Sent], hurry: bool) -> Sequence[Outcome]:
-        """Have rows written (`logs.relay.Send`)."""
+        """Send rows to be written (`logs.relay.Send`)."""
         outcomes: Sequence[Outcome] = await self.head.write.remote(self.player, self.lease, rows, hurry)
         return outcomes
 
     def share(self, models: ModelOptions) -> ModelOptions:
-        """Return options by which models share the run's budget, cache and weights."""
+        """Return model options that share the run's budget, cache and weights."""
         return replace(
             models,
             budget=None if models.budget is None else RemoteBudget(self, models.budget.limit),
@@ -203,10 +199,10 @@ class Link:
         )
 
     def place(self, name: str) -> PlacedModel:
-        """Return a model that is computed on this node or another.
+        """Return a model that runs on this node or another.
 
         Raises:
-            InputError: if no node has what it asks for.
+            InputError: if no node has its resources.
             ModelError: if it cannot be loaded.
         """
         return PlacedModel(self.head, name)
@@ -216,22 +212,22 @@ class RemoteBudget(Budget):
     """The budget that the head keeps."""
 
     def __init__(self, link: Link, limit: float) -> None:
-        """Ask over `link`."""
+        """Use the head's budget through `link`."""
         super().__init__(limit)
         self._link = link
 
     async def reserve(self, amount: float) -> None:
-        """Set `amount` aside.
+        """Reserve `amount`.
 
         Raises:
-            BudgetExceeded: if it is more than the whole run has left.
+            BudgetExceeded: if it is more than the run has left.
         """
         link = self._link
         if refusal := await link.head.reserve.remote(link.player, link.lease, amount):
             raise BudgetExceeded(refusal)
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Book `cost`."""
+        """Replace the reservation of a call with its actual cost."""
         link = self._link
         link.head.settle.remote(link.player, link.lease, reserved, cost)
 
@@ -240,7 +236,7 @@ class RemoteCache(ResponseCache):
     """The cache that the head keeps."""
 
     def __init__(self, link: Link) -> None:
-        """Ask over `link`."""
+        """Use the head's cache through `link`."""
         self._link = link
 
     async def get(self, key: str) -> Completion | Scored | None:
@@ -253,14 +249,14 @@ class RemoteCache(ResponseCache):
         await self._link.head.keep.remote(key, model, answer)
 
     async def close(self) -> None:
-        """Do nothing: it is the head's."""
+        """Do nothing: the head closes it."""
 
 
 _TRIES: Final = 3
 
 
 class Description(NamedTuple):
-    """The facts that a layer needs of a backend (`simulator.models.layers.Backend`)."""
+    """The attributes of a backend that layers need (`simulator.models.layers.Backend`)."""
 
     name: str
     identity: Identity
@@ -269,16 +265,16 @@ class Description(NamedTuple):
 
 
 class NodeModel:
-    """The actor with the weights. What goes wrong is an answer, too: the actor lives on."""
+    """The actor with a model's weights. It returns errors instead of raising them, so that it survives."""
 
     def __init__(self, name: str, options: ModelOptions, environment: Mapping[str, str]) -> None:
-        """Load nothing yet (see `describe`)."""
+        """Set up the environment; `describe` loads the model."""
         os.environ.update(environment)
         self._name, self._options = name, options
         self._backend: Backend | None = None
 
     async def describe(self) -> Description | AskbackError:
-        """Load the model, if it is not loaded, and describe it."""
+        """Load the model if necessary, and describe it."""
         if self._backend is None:
             try:
                 self._backend = load_backend(self._name, self._options)
@@ -300,7 +296,7 @@ class NodeModel:
 
 
 class PlacedModel:
-    """A `Backend` that asks a `NodeModel`; when that is lost, another."""
+    """A `Backend` that asks a `NodeModel`, and another one if that is lost."""
 
     def __init__(self, head: Any, name: str) -> None:
         """Find or place the actor, and wait until it has loaded the model.
@@ -310,7 +306,7 @@ class PlacedModel:
         """
         ray = imported_ray()
         self._lost_error: type[Exception] = ray.exceptions.RayActorError
-        self._head, self._asked_for, self._node = head, name, this_node(ray)
+        self._head, self._full_name, self._node = head, name, this_node(ray)
         self._take(*ray.get(head.place.remote(name, self._node, b"")))
 
     def _take(self, actor: Any, description: Description | AskbackError) -> None:
@@ -334,12 +330,12 @@ class PlacedModel:
                 answer: Completion | Scored | ModelError = await actor.ask.remote(method, request)
             except self._lost_error:
                 lost = actor._actor_id.binary()
-                self._take(*await self._head.place.remote(self._asked_for, self._node, lost))
+                self._take(*await self._head.place.remote(self._full_name, self._node, lost))
                 continue
             if isinstance(answer, ModelError):
                 raise answer
             return answer
-        raise Unavailable(f"{self.name}: the node that computed it was lost {_TRIES} times")
+        raise Unavailable(f"{self.name}: its node was lost {_TRIES} times")
 
     async def close(self) -> None:
-        """Do nothing: others may ask it."""
+        """Do nothing: others may use the actor."""

@@ -1,12 +1,12 @@
-"""Episodes on a cluster: players are actors, one per place that the nodes offer, and the command deals.
+"""Episodes on a cluster: players are actors on the nodes, and the command assigns jobs to them.
 
 Why actors. Seats are built once per process (models' clients, a user's agent), and many episodes share an
-event loop; Ray starts the actors, watches them, and starts them again elsewhere when a node is lost.
+event loop; Ray starts and watches the actors, and restarts them elsewhere when a node is lost.
 
-How. An episode goes out with the turns that the log holds of it, and its ending comes back. Several go out
-in one call where they are short: as many as take `_CALL_SECONDS`, by the time the last ones took, so that
-the call (about a millisecond) is lost in them. The episodes of a lost player are read from the log again,
-with what is there of them by then, and dealt to another.
+How. A job is sent with the episode's logged turns, and its ending comes back. Short episodes are sent several
+per call: as many as take `_CALL_SECONDS`, by the time of the last ones, so that the overhead of a call (about
+a millisecond) is negligible. The episodes of a lost player are read from the log again, with all turns logged
+by then, and assigned to another player.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from simulator.errors import AskbackError, InputError, WorkerFailed
 from simulator.models import ModelOptions
 from simulator.models.budget import PRICES_VARIABLE
 from simulator.models.load import WEIGHTS
-from simulator.runner.batch import Executor, Job, Tell, logged_state, play_job
+from simulator.runner.batch import Executor, Job, OnEnding, logged_state, play_job
 from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine, script_seat
 from simulator.runner.cluster import connecting
 from simulator.runner.cluster.connecting import actor_options, imported_ray
@@ -52,11 +52,12 @@ Played = tuple[Ending, tuple[Score, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """The facts that players need of a run; can be pickled.
+    """The facts about a run that players need; can be pickled.
 
     Attributes:
-        head: the handle of the actor that writes the log.
-        version: Askback's and its prompts', which must be the same on every node.
+        head: the handle of the `Head`.
+        places: concurrent episodes of each player.
+        version: version of Askback and its prompts, which must be the same on every node.
         prices: the user's price table, as text.
     """
 
@@ -70,18 +71,18 @@ class Work:
 
 
 def version_here(benchmark: str) -> str:
-    """Return what must be the same on all nodes for episodes to be the same."""
+    """Return the versions that must match on all nodes for episodes to be the same."""
     return f"Askback {version('askback')}, prompts {versions_digest(benchmark)}"
 
 
 class Player:
-    """The actor that plays episodes, several at a time on one event loop."""
+    """The actor that plays episodes, several concurrently on one event loop."""
 
     def __init__(self, work: bytes, name: str) -> None:
-        """Begin nothing yet: what fails here Ray tries again for ever.
+        """Do nothing that can fail: Ray would retry it forever.
 
-        `work`: a `Work`, pickled: what has a handle in it would be an object in Ray's store otherwise, which
-        may be lost with a node before the actor is started again.
+        `work`: a pickled `Work`. Unpickled, its handle would make it an object in Ray's store, which may be
+        lost with a node before the actor is restarted.
         """
         self._work, self._name = work, name
         self._opening = asyncio.Lock()
@@ -90,7 +91,7 @@ class Player:
         self._table: tuple[AnyMachine, Mapping[str, Seat], Relay] | None = None
 
     async def play(self, jobs: Sequence[Job]) -> list[Played] | AskbackError | LogError:
-        """Play episodes, one after the other; what went wrong, if they cannot be played."""
+        """Play episodes one after another; return their endings, or the error that prevented it."""
         task = asyncio.create_task(self._play(jobs))
         self._tasks.add(task)
         try:
@@ -105,7 +106,7 @@ class Player:
             self._tasks.discard(task)
 
     async def stop(self) -> None:
-        """Break off what is played; when this returns, everything that was played is on disk."""
+        """Stop playing; when this returns, everything that was played is on disk."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -134,14 +135,14 @@ class Player:
         if isinstance(factory, NamedSeatFactory):
             models = link.share(factory.models)
             if work.prices is not None:
-                models = replace(models, prices_path=_written(work.prices))
+                models = replace(models, prices_path=_write_prices(work.prices))
             factory = replace(factory, models=models)
         seats = await self._stack.enter_async_context(factory(log, work.places))
         self._table = machine, seats, log
         return self._table
 
 
-def _written(prices: str) -> Path:
+def _write_prices(prices: str) -> Path:
     path = Path(tempfile.mkdtemp()) / "prices.yaml"
     path.write_text(prices, encoding="utf-8")
     return path
@@ -152,9 +153,9 @@ class Players:
     """Plays jobs on a cluster (a `batch.Executor`).
 
     Attributes:
-        path: of the log.
-        players: how many actors.
-        resources: what each asks of its node.
+        path: the log's file.
+        players: number of actors.
+        resources: resources of each actor.
     """
 
     work: Work
@@ -162,12 +163,12 @@ class Players:
     players: int
     resources: Mapping[str, float]
 
-    async def __call__(self, jobs: Sequence[Job], tell: Tell) -> None:
+    async def __call__(self, jobs: Sequence[Job], on_ending: OnEnding) -> None:
         """Play `jobs`; if cancelled, stop the players and wait until what they have played is written.
 
         Raises:
             LogError: if the log could not be written.
-            WorkerFailed: if seats could not be built, or episodes lose every process that plays them.
+            WorkerFailed: if seats could not be built, or too many players were lost with one episode.
         """
         if not jobs:
             return
@@ -176,21 +177,21 @@ class Players:
         most = min(self.players, len(jobs))
         work = ray.cloudpickle.dumps(self.work)
         team = {name: make.remote(work, name) for name in map("player-{}".format, range(most))}
-        dealer = _Dealer(ray, self, jobs, tell, most * self.work.places)
+        dispatcher = _Dispatcher(ray, self, jobs, on_ending, most * self.work.places)
         places = [
-            asyncio.create_task(dealer.serve(name, actor))
+            asyncio.create_task(dispatcher.serve(name, actor))
             for name, actor in team.items()
             for _ in range(min(self.work.places, -(-len(jobs) // most)))
         ]
-        done = asyncio.create_task(dealer.done())
+        done = asyncio.create_task(dispatcher.done())
         try:
             await asyncio.wait([done, *places], return_when=asyncio.FIRST_COMPLETED)
             if not done.done():
                 await asyncio.gather(*(place for place in places if place.done()))
         except ray.exceptions.RayActorError as error:
             raise WorkerFailed(
-                f"The process that writes the log was lost ({error}). What was played is in the log; the "
-                "same command continues."
+                f"The process that writes the log was lost ({error}). Everything played so far is in the "
+                "log; the same command continues."
             ) from error
         finally:
             for task in (done, *places):
@@ -199,12 +200,13 @@ class Players:
             await _dismiss(ray, team.values())
 
 
-class _Dealer:
-    """Deals jobs to places, and takes those of lost players back."""
+class _Dispatcher:
+    """Assigns jobs to the places of players, and requeues those of lost players."""
 
-    def __init__(self, ray: Any, players: Players, jobs: Sequence[Job], tell: Tell, places: int) -> None:
+    def __init__(self, ray: Any, run: Players, jobs: Sequence[Job], on_ending: OnEnding, places: int) -> None:
         self._lost_error: Any = ray.exceptions.RayActorError
-        self._head, self._path, self._tell, self._places = players.work.head, players.path, tell, places
+        self._head, self._path = run.work.head, run.path
+        self._on_ending, self._places = on_ending, places
         self._waiting: asyncio.Queue[Job] = asyncio.Queue()
         for job in jobs:
             self._waiting.put_nowait(job)
@@ -217,9 +219,9 @@ class _Dealer:
         await self._waiting.join()
 
     async def serve(self, name: str, actor: Any) -> None:
-        """Have one place of a player play whatever waits, for as long as there is any."""
+        """Let one place of a player play waiting jobs, until cancelled."""
         size = 1
-        await self._wait_started(actor)  # one for whom there is no room yet must not hold a job
+        await self._wait_started(actor)  # a player that is not scheduled yet must not hold a job
         while True:
             jobs = [await self._waiting.get()]
             while len(jobs) < min(size, self._waiting.qsize() // (2 * self._places)):
@@ -229,26 +231,26 @@ class _Dealer:
                 answer = await actor.play.remote(jobs)
             except self._lost_error:
                 await self._expel(name, life)
-                self._take_back(jobs)
+                self._requeue(jobs)
                 await self._wait_started(actor)
                 continue
             if isinstance(answer, Exception):
                 raise answer
             for ending, scores in answer:
-                self._tell(ending, scores)
+                self._on_ending(ending, scores)
             size = max(1, round(_CALL_SECONDS * len(jobs) / (time.monotonic() - start)))
             for _ in jobs:
                 self._waiting.task_done()
 
     async def _expel(self, name: str, life: int) -> None:
-        """Take a lost player's lease back, once for all its places."""
+        """Revoke a lost player's lease, once for all its places."""
         if self._lives[name] == life:
             self._lives[name] += 1
             self._expelling[name] = asyncio.ensure_future(_await(self._head.expel.remote(name)))
         await self._expelling[name]
 
-    def _take_back(self, jobs: Sequence[Job]) -> None:
-        """Put the jobs of a lost player back, as the log has them now."""
+    def _requeue(self, jobs: Sequence[Job]) -> None:
+        """Put a lost player's jobs back into the queue, in their logged state."""
         with LogReader(self._path) as reader:
             states = [logged_state(job, reader) for job in jobs]
         for job, state in zip(jobs, states, strict=True):
@@ -256,7 +258,7 @@ class _Dealer:
                 self._count_loss(job)
                 self._waiting.put_nowait(state)
             else:
-                self._tell(*state)
+                self._on_ending(*state)
             self._waiting.task_done()
 
     def _count_loss(self, job: Job) -> None:
@@ -264,16 +266,16 @@ class _Dealer:
         self._losses[key] += 1
         if self._losses[key] > _MOST_LOSSES:
             raise WorkerFailed(
-                f"{_MOST_LOSSES + 1} processes were lost while they played {job.episode.id}. What was played "
-                "is in the log; the same command continues. If memory was short, take fewer --workers or a "
-                "smaller --concurrency."
+                f"{_MOST_LOSSES + 1} processes were lost while playing {job.episode.id}. Everything played "
+                "so far is in the log; the same command continues. If memory ran out, use fewer --workers or "
+                "a smaller --concurrency."
             )
 
     async def _wait_started(self, actor: Any) -> None:
-        """Wait until Ray has started a player, wherever there is room.
+        """Wait until Ray has started a player.
 
         Raises:
-            WorkerFailed: if it cannot be started on a node, where Askback may be missing.
+            WorkerFailed: if a node cannot start it, perhaps because Askback is not installed there.
         """
         while True:
             try:
@@ -304,20 +306,23 @@ async def _dismiss(ray: Any, team: Any) -> None:
 async def on_cluster(
     engine: Engine, factory: NamedSeatFactory, log: Path, places: int
 ) -> AsyncIterator[tuple[NamedSeatFactory, Executor]]:
-    """Yield who makes the seats of this process, and the players of a cluster; see `executors.playing`."""
+    """Yield the seat factory for this process, and the players of a cluster; see `executors.playing`."""
     names = {seat: _portable(seat, who) for seat, who in factory.names.items()}
     if unknown := [seat for seat in engine.resources if seat not in names]:
-        raise InputError(f"--resources {unknown[0]}: there is no such seat; there are {', '.join(names)}.")
+        raise InputError(f"--resources {unknown[0]}: there is no such seat; the seats: {', '.join(names)}.")
     with connecting.connected(engine.address) as ray:
         here = connecting.on_node(connecting.this_node(ray))
-        environment, of_models = connecting.environment(), _of_models(factory.names, engine.resources)
+        environment, model_resources = (
+            connecting.environment(),
+            _model_resources(factory.names, engine.resources),
+        )
         head = (
             ray.remote(Head)
             .options(num_cpus=0, **here)
-            .remote(log.resolve(), factory.models, environment, of_models)
+            .remote(log.resolve(), factory.models, environment, model_resources)
         )
         link = Link(head, "command", await head.join.remote("command"))
-        wants = _of_players(factory.names, engine.resources)
+        resources = _player_resources(factory.names, engine.resources)
         work = Work(
             benchmark=factory.benchmark,
             factory=replace(factory, names=names),
@@ -328,21 +333,21 @@ async def on_cluster(
             prices=_prices(factory.models),
         )
         players = engine.workers or sum(
-            connecting.places_for(wants, node) for node in connecting.living_nodes(ray)
+            connecting.places_for(resources, node) for node in connecting.living_nodes(ray)
         )
         if not players:
-            raise InputError(f"No node of the cluster offers {dict(wants)} (see --resources).")
+            raise InputError(f"No node of the cluster has {dict(resources)} (see --resources).")
         try:
             yield (
                 replace(factory, models=link.share(factory.models)),
-                Players(work=work, path=log, players=players, resources=wants),
+                Players(work=work, path=log, players=players, resources=resources),
             )
         finally:
             await head.close.remote()
 
 
 def _portable(seat: str, who: str | Seat) -> str | Seat:
-    """Return who sits there, for a process that cannot read this machine's files."""
+    """Return a seat's occupant in a form that does not depend on this machine's files."""
     if isinstance(who, str) and who.startswith(SCRIPT):
         return script_seat(who, seat)
     return who
@@ -352,21 +357,21 @@ def _is_local(who: str | Seat) -> bool:
     return isinstance(who, str) and any(f"{provider}/" in who for provider in WEIGHTS)
 
 
-def _of_models(names: Mapping[str, str | Seat], resources: Resources) -> Resources:
-    """Return what is asked for the models of seats, by who sits there."""
+def _model_resources(names: Mapping[str, str | Seat], resources: Resources) -> Resources:
+    """Return the resources of local models, by the seat's occupant."""
     return {str(who): resources[seat] for seat, who in names.items() if _is_local(who) and seat in resources}
 
 
-def _of_players(names: Mapping[str, str | Seat], resources: Resources) -> Mapping[str, float]:
-    """Return what a process that plays asks for: of all seats whose players compute in it."""
-    wants: dict[str, float] = {"num_cpus": 1.0}
+def _player_resources(names: Mapping[str, str | Seat], resources: Resources) -> Mapping[str, float]:
+    """Return the resources of a player: those of all seats that are computed in it."""
+    total: dict[str, float] = {"num_cpus": 1.0}
     for seat, who in names.items():
         if not _is_local(who):
-            wants |= resources.get(seat, {})
-    return wants
+            total |= resources.get(seat, {})
+    return total
 
 
 def _prices(models: ModelOptions) -> str | None:
-    """Return the user's price table as text; None if there is none."""
+    """Return the user's price table as text, if any."""
     path = models.prices_path or os.environ.get(PRICES_VARIABLE)
     return None if not path else Path(path).read_text(encoding="utf-8")

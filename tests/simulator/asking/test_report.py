@@ -144,7 +144,7 @@ def test_the_aborted_are_told_beside_the_table(log, tmp_path):
     told = CliRunner().invoke(cli, ["k", "--log", str(path)])
     assert "2 aborted: robot: it said nothing" in told.output and "count as unsuccessful" in told.output
     told = CliRunner().invoke(cli, ["k", "--log", str(path), "--exclude-aborted"])
-    assert "They are left out of the scores" in told.output
+    assert "They are excluded from the scores" in told.output
     told = json.loads(CliRunner().invoke(cli, ["k", "--log", str(path), "--json"]).stdout)
     assert told["aborted"] == {"robot: it said nothing": 2} and told["rows"][0]["aborted"] == 2
 

@@ -243,7 +243,7 @@ async def test_a_run_of_people_is_compared_with_one_of_models_by_item(server):
         ({"setup": "H2H"}, "setup must be H2L"),
         ({"seat": "provider", "setup": "H2L"}, "setup must be L2H"),
         ({"settings": {"opposite": "person"}}, "opposite is a person"),
-        ({"settings": {"opposite": "offline/seeker"}}, "opposite: Nobody called 'offline/seeker'"),
+        ({"settings": {"opposite": "offline/seeker"}}, "opposite: 'offline/seeker' cannot sit"),
         ({"settings": {"opposite": "nobody/x"}}, "opposite: unknown model 'nobody/x'"),
         ({"settings": {"opposite": "experts:walk=nobody/x"}}, "opposite: unknown model 'nobody/x'"),
         ({"settings": {"opposite": "script:nowhere.yaml"}}, "opposite: nowhere.yaml: cannot be read"),

@@ -88,13 +88,13 @@ async def test_openai_logprobs(make, server, says, ask):
 async def test_tables_that_are_no_probabilities_are_told(make, server, says, ask):
     top = [{"token": "red", "logprob": -0.1}, {"token": "blue", "logprob": -0.2}]
     server.always = says.good("red", logprobs=[{"token": "red", "logprob": -0.1, "top_logprobs": top}])
-    with pytest.raises(Unsupported, match=r"gave 2 tokens .* add up to 1.72, more than 1; take another"):
+    with pytest.raises(Unsupported, match=r"returned 2 tokens .* add up to 1.72, more than 1; use another"):
         await make("openai").complete(ask(top_logprobs=2))
 
 
 async def test_a_server_that_forgets_logprobs(make, server, ask):
     model = make("openai")
-    with pytest.raises(Unsupported, match="gave none"):
+    with pytest.raises(Unsupported, match="returned none"):
         await model.complete(ask(top_logprobs=2))
 
 

@@ -194,5 +194,5 @@ async def test_a_cancelled_wait_leaves_no_trace(ask, fake):
 
 async def test_beyond_the_range_of_the_price_no_budget_can_be_kept(fake, ask):
     price = Price(input=1.0, output=1.0, up_to=100)
-    with pytest.raises(BudgetExceeded, match="more than the price"):
+    with pytest.raises(BudgetExceeded, match="beyond the known price"):
         await Metered(fake(), price, Budget(1.0)).complete(ask("long " * 100))

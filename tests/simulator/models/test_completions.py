@@ -107,20 +107,20 @@ async def test_parts_of_a_character_are_passed_over(server, model):
 
 async def test_a_glued_label_is_told(server, model):
     server.always = answers(tokens=lambda text: words(text, r">?\w+|[^\w]"))
-    with pytest.raises(BadRequest, match=rf"no token for character {ARROW} of the text alone"):
+    with pytest.raises(BadRequest, match=rf"no separate token for character {ARROW} of the text"):
         await model.score(asked())
 
 
 async def test_nothing_is_expected_of_the_first_token(server, model):
     server.always = answers()
-    with pytest.raises(BadRequest, match="nothing is before character 0"):
+    with pytest.raises(BadRequest, match="character 0 cannot be scored: no text comes before it"):
         await model.score(asked(offsets=(0,)))
 
 
 @pytest.mark.parametrize("cannot", [{"echo": False}, {"logprobs": False}])
 async def test_a_server_that_does_not_echo_is_told(server, model, cannot):
     server.always = answers(**cannot)
-    with pytest.raises(Unsupported, match="gives no log-probabilities of the text it is sent"):
+    with pytest.raises(Unsupported, match="returned no log-probabilities of the text it was sent"):
         await model.score(asked())
 
 
@@ -147,20 +147,20 @@ async def test_a_plain_text_is_continued(server, model):
 async def test_log_probabilities_that_do_not_come_are_told(server, model, ask):
     server.always = answers(logprobs=False)
     assert (await model.complete(ask(plain=True))).text == " so"
-    with pytest.raises(Unsupported, match="was asked for log-probabilities and gave none"):
+    with pytest.raises(Unsupported, match="was asked for log-probabilities and returned none"):
         await model.complete(ask(plain=True, top_logprobs=1))
 
 
 async def test_tables_that_are_no_probabilities_are_told(server, model, ask):
     server.always = answers(rare=1.0)
-    with pytest.raises(Unsupported, match="more than 1; take another server"):
+    with pytest.raises(Unsupported, match="more than 1; use another server"):
         await model.complete(ask(plain=True, top_logprobs=2))
-    with pytest.raises(Unsupported, match="more than 1; take another server"):
+    with pytest.raises(Unsupported, match="more than 1; use another server"):
         await model.score(asked())
 
 
 async def test_a_chat_is_not_its_business(model, ask):
-    with pytest.raises(Unsupported, match="continues plain texts only; for a chat take openai/…"):
+    with pytest.raises(Unsupported, match="can only continue plain texts; for chats use openai/…"):
         await model.complete(ask())
     assert model.capabilities == Capabilities(
         logprobs=True, schema=False, seed=True, scoring=True, plain=True, samples=True

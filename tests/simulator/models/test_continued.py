@@ -107,7 +107,7 @@ async def test_a_token_over_the_boundary_has_no_number(server, model):
 
 async def test_servers_that_cannot(server, model):
     server.always = echoes(missing=1)
-    with pytest.raises(Malformed, match="3 texts were sent, and 2 came back"):
+    with pytest.raises(Malformed, match="3 texts were sent, but 2 came back"):
         await model.score(asked())
     server.always = echoes(logprobs=False)
     with pytest.raises(Unsupported, match="no log-probabilities"):

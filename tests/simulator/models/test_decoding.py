@@ -120,7 +120,7 @@ async def test_the_server_and_the_log_get_what_was_chosen(server):
 
 
 def test_models_that_take_no_such_option_say_so_before_anything_is_asked():
-    with pytest.raises(Unsupported, match="leave --temperature out"):
+    with pytest.raises(Unsupported, match="omit --temperature"):
         load_model("openai/o3", ModelOptions(api_key="x", decoding=Decoding(temperature=0.5)))
-    with pytest.raises(InputError, match="top_k is for models of a server"):
+    with pytest.raises(InputError, match="top_k is only for models on a server"):
         load_model("transformers/x", ModelOptions(extra={"top_k": 1}))

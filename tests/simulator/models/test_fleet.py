@@ -54,11 +54,11 @@ def test_a_file(file):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("- http://gpu1/v1", "expected a mapping with 'servers'"),
+        ("- http://gpu1/v1", "expected a mapping with a list 'servers'"),
         ("{", "is not YAML"),
         ("servers: []", "servers"),
         ("servers: [http://gpu1/v1]", "servers"),
-        ("servers: [{url: gpu1}]", "server 1: url is not the address of a server"),
+        ("servers: [{url: gpu1}]", "server 1: url is not a server's URL"),
         ("servers: [{url: http://a/v1}, {url: http://b/v1, capacity: 0}]", "server 2: capacity"),
         ("servers: [{url: http://a/v1, weight: -1}]", "server 1: weight"),
         ("servers: [{url: http://a/v1, slots: 3}]", "server 1: .*slots.*per_minute"),
@@ -82,13 +82,13 @@ def test_files_are_checked(file):
 def test_other_mistakes_are_said(file, tmp_path):
     with pytest.raises(InputError, match=r"nothing\.yaml: No such file"):
         place_of(str(tmp_path / "nothing.yaml"))
-    with pytest.raises(InputError, match="no server has the tag 'h100'; there are: a100, big"):
+    with pytest.raises(InputError, match="no server has the tag 'h100'; known tags: a100, big"):
         place_of(f"{file}#h100")
-    with pytest.raises(InputError, match="give nothing else"):
+    with pytest.raises(InputError, match="give no other --base-url"):
         place_of([str(file), "http://a/v1"])
     with pytest.raises(InputError, match="--base-url: http://a/v1 is named twice"):
         place_of(["http://a/v1", "http://a/v1/"])
-    with pytest.raises(InputError, match="--base-url: url is not the address"):
+    with pytest.raises(InputError, match="--base-url: url is not a server's URL"):
         place_of(["http://a/v1", "gpu2"])
     with pytest.raises(AuthenticationFailed, match=r"http://.*gpu2.* needs a key: set .* GPU_KEY"):
         load_model("openai/llama", ModelOptions(base_url=place_of(str(file))))
@@ -196,6 +196,6 @@ async def test_a_fleet_may_lack_servers_that_are_not_there(server, caplog):
     await model.close()
     assert f"{away} is out of service" in caplog.text and len(server.requests) == 1
     gone = load_model("openai/llama", ModelOptions(base_url=place_of([away, "http://127.0.0.1:19/v1"])))
-    with pytest.raises(PreflightFailed, match=r"gives no sign of life\. Nothing was played"):
+    with pytest.raises(PreflightFailed, match=r"does not respond\. Nothing was played"):
         await run_preflight(gone)
     await gone.close()

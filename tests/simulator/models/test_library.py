@@ -220,7 +220,7 @@ async def test_what_is_secret_stays_so(server, model, ask):
 
 @needs_library
 async def test_what_it_cannot_do_is_said(server, model, ask):
-    with pytest.raises(Unsupported, match="gives no log-probabilities here; take openai/…"):
+    with pytest.raises(Unsupported, match="returns no log-probabilities; use openai/…"):
         await model.complete(ask(top_logprobs=3))
     with pytest.raises(Unsupported, match="chat messages only"):
         await model.complete(ask("hi", plain=True))
@@ -232,11 +232,11 @@ async def test_what_it_cannot_do_is_said(server, model, ask):
 
 @needs_library
 def test_names_and_keys(monkeypatch):
-    with pytest.raises(InputError, match="litellm/nobody/m: LiteLLM knows no such provider"):
+    with pytest.raises(InputError, match="litellm/nobody/m: LiteLLM does not know this provider"):
         load_model("litellm/nobody/m")
     with pytest.raises(InputError, match="api_base cannot be set"):
         load_model("gemini/m", ModelOptions(extra={"api_base": "http://x"}))
-    with pytest.raises(InputError, match="a fleet's servers have models called openai"):
+    with pytest.raises(InputError, match="a fleet only serves models called openai"):
         load_model("gemini/m@http://a/v1,http://b/v1")
     monkeypatch.delenv("GEMINI_API_KEY")
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
@@ -291,7 +291,7 @@ print(model.name)
 
 @pytest.mark.skipif(INSTALLED, reason="LiteLLM is installed")
 def test_a_missing_library_is_said():
-    with pytest.raises(Unsupported, match=r"gemini/m is reached through LiteLLM.*pip install 'askback\[prov"):
+    with pytest.raises(Unsupported, match=r"gemini/m needs LiteLLM.*pip install 'askback\[prov"):
         load_model("gemini/m")
 
 
@@ -300,7 +300,7 @@ def test_a_library_that_cannot_be_imported_is_said(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "litellm", None)
     library_backend._library.cache_clear()
-    with pytest.raises(Unsupported, match=r"gemini/m is reached through LiteLLM.*pip install 'askback\[prov"):
+    with pytest.raises(Unsupported, match=r"gemini/m needs LiteLLM.*pip install 'askback\[prov"):
         load_model("gemini/m")
     missing = missing_models({"gemini/m": Needs()}, ModelOptions())
     assert "pip install 'askback[providers]'" in str(missing["gemini/m"]), "before a study is opened, too"

@@ -105,8 +105,8 @@ async def test_the_unexpected_is_said(caplog):
             await load_model(name, ModelOptions(api_key="x")).close()
     told = [record.message for record in caplog.records if record.name == "simulator.models.load"]
     assert told == [
-        "openai/gpt-5 takes no temperature: none is sent",
-        "openai/who-knows has no price: its cost stays unknown (see $ASKBACK_PRICES)",
+        "openai/gpt-5 takes no temperature, so none is sent",
+        "openai/who-knows has no price, so its cost is unknown (see $ASKBACK_PRICES)",
     ]
 
 
@@ -159,7 +159,7 @@ def test_a_local_model_that_is_not_installed_is_told():
 
 
 def test_an_unknown_local_model_is_told():
-    with pytest.raises(Unsupported, match="there are local/smollm2"):
+    with pytest.raises(Unsupported, match="available: local/smollm2"):
         load_model("local/gpt-9")
 
 

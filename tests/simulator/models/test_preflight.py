@@ -112,7 +112,7 @@ async def test_who_declines_is_told_in_whole_sentences(server, model, says):
 async def test_alternatives_are_needed_and_not_the_written_token_alone(server, model):
     alone = {**TOKEN, "top_logprobs": []}
     server.always = lambda handler: handler.send_json(answer(logprobs=[alone]))
-    with pytest.raises(PreflightFailed, match="none of other tokens"):
+    with pytest.raises(PreflightFailed, match="returned no alternative tokens"):
         await run_preflight(model, Needs(top_logprobs=5))
 
 

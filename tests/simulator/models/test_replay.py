@@ -195,7 +195,7 @@ async def test_other_parameters_are_another_request(replay):
 
 @pytest.mark.parametrize("text", ["Both?", "One declined?"])
 async def test_two_answers_to_one_request_are_not_chosen_from(replay, text):
-    with pytest.raises(NotRecorded, match="different answers of openai/m and anthropic/n"):
+    with pytest.raises(NotRecorded, match="different answers from openai/m and anthropic/n"):
         await replay.complete(question(text))
 
 

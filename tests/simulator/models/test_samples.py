@@ -142,7 +142,7 @@ async def test_servers_are_asked_for_n(server, make, behave, plain):
     assert (answer.text, answer.samples) == ("a", ("a", "b", "c"))
     assert server.requests[0].body["n"] == 3
     server.always = behave(["a"])
-    with pytest.raises(Unsupported, match="asked for 3 samples and gave 1"):
+    with pytest.raises(Unsupported, match="asked for 3 samples and returned 1"):
         await model.complete(asked(plain=plain))
     answer = await model.complete(asked(plain=plain, samples=1))
     assert answer.samples == ()
@@ -152,7 +152,7 @@ async def test_servers_are_asked_for_n(server, make, behave, plain):
 
 async def test_who_draws_one_only_says_so(server):
     model = AnthropicModel("claude-x", base_url=server.base_url("anthropic"), api_key="k", timeout=5.0)
-    with pytest.raises(Unsupported, match="gave 1"):
+    with pytest.raises(Unsupported, match="returned 1"):
         await model.complete(asked())
     assert not model.capabilities.samples
     assert not OpenAIModel("gpt-5", api_key="k").capabilities.samples

@@ -94,7 +94,7 @@ def test_plain_texts_have_keys_of_their_own_and_chats_keep_theirs(ask):
 
 async def test_chat_interfaces_say_that_they_cannot(make, provider, ask):
     model = make(provider)
-    with pytest.raises(Unsupported, match=f"{provider}/some-model cannot give the probabilities"):
+    with pytest.raises(Unsupported, match=f"{provider}/some-model cannot score a given text"):
         await model.score(asked())
     with pytest.raises(Unsupported, match=f"{provider}/some-model takes chat messages only"):
         await model.complete(ask(plain=True))
@@ -232,7 +232,7 @@ async def test_a_logged_run_scores_again(logged):
         Position(offset=LABEL, token="X", logprob=-1.0, top=(("X", -1.0), ("Y", -9999.0))),
     )
     assert answer.cost == 0.0
-    with pytest.raises(NotRecorded, match="different answers of openai/m and anthropic/m"):
+    with pytest.raises(NotRecorded, match="different answers from openai/m and anthropic/m"):
         await model.score(asked("other " + TEXT, offsets=(LABEL + 6,)))
     with pytest.raises(NotRecorded, match="no answer to this request"):
         await model.score(

@@ -122,7 +122,9 @@ def test_a_faster_process_wins(home, wheel, converted, monkeypatch):
 def test_a_home_that_cannot_be_written_is_told(tmp_path, wheel, converted, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "file"))
-    with pytest.raises(InputError, match=r"cannot unpack local/some into .*ASKBACK_HOME names another place"):
+    with pytest.raises(
+        InputError, match=r"cannot unpack local/some into .*set \$ASKBACK_HOME to another folder"
+    ):
         shipped_folder("some")
 
 

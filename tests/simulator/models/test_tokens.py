@@ -134,7 +134,7 @@ def test_a_piece_that_goes_on_begins_with_no_blank_of_the_tokenizers_own(tokeniz
 
 
 def test_a_character_with_nothing_before_it_is_told(tokenizers):
-    with pytest.raises(BadRequest, match="nothing is before character 0"):
+    with pytest.raises(BadRequest, match="character 0 cannot be scored: no text comes before it"):
         tokenise(tokenizers["bytes"], "X is", (0,))
     assert tokenise(tokenizers["meta"], "X is", (0,)).places == (1,), "it has a token that begins each text"
 

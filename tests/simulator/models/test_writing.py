@@ -144,7 +144,7 @@ async def test_a_schema_in_front_is_shared_too(loaded):
 
 
 def test_what_cannot_be_shared():
-    with pytest.raises(ValueError, match="4 messages cannot be shared of 3"):
+    with pytest.raises(ValueError, match="shared must be between 0 and 3, not 4"):
         asked(0, shared=4)
 
 
@@ -181,7 +181,7 @@ async def test_a_model_with_a_short_memory_is_left_to_the_library(loaded):
 
 async def test_prompts_that_are_too_long_are_told_and_answers_end_with_the_room(loaded):
     model = loaded("gpt2")
-    with pytest.raises(BadRequest, match="512 at most"):
+    with pytest.raises(BadRequest, match="at most 512"):
         await model.complete(Request(messages=(Message("user", "é" * 600),)))
     long = Request(messages=(Message("user", "é" * 245),), max_tokens=400, temperature=3.0, seed=1)
     used = (await model.complete(long)).usage
@@ -223,7 +223,7 @@ async def test_one_token_is_the_same_with_any_company(loaded):
 
 async def test_a_pass_serves_all_who_write(loaded, monkeypatch):
     model = loaded(together=4)
-    slots = backend_of(model)._writer._desk.slots
+    slots = backend_of(model)._writer._engine.slots
     steps, step = [], slots.step
     monkeypatch.setattr(slots, "step", lambda tokens: steps.append(len(tokens)) or step(tokens))
     answers = await asyncio.gather(*(model.complete(asked(n, seed=1)) for n in range(8)))
@@ -234,7 +234,7 @@ async def test_a_pass_serves_all_who_write(loaded, monkeypatch):
 
 async def test_samples_that_are_over_leave_the_batch(loaded, monkeypatch):
     model = loaded()
-    slots = backend_of(model)._writer._desk.slots
+    slots = backend_of(model)._writer._engine.slots
     steps, step = [], slots.step
     monkeypatch.setattr(slots, "step", lambda tokens: steps.append(len(tokens)) or step(tokens))
     answer = await model.complete(asked(0, samples=12, temperature=1.0, seed=2, stop=("e", "o")))
@@ -256,7 +256,7 @@ async def test_a_cancelled_call_stops_writing(loaded, together):
     backend_of(model)._ends = frozenset()
     given_up = asyncio.create_task(model.complete(asked(0, max_tokens=450, shared=0)))
     waits = asyncio.create_task(model.complete(asked(1)))
-    while not (calls := {one[0] for one in writer._places if one and one[0].asked.max_tokens == 450}):
+    while not (calls := {one[0] for one in writer._places if one and one[0].request.max_tokens == 450}):
         assert not given_up.done()
         await asyncio.sleep(0)
     (call,) = calls
@@ -284,14 +284,14 @@ async def test_what_is_being_written_when_a_model_is_closed_fails(loaded):
 async def test_what_is_being_begun_when_a_model_is_closed_fails(loaded):
     model = loaded()
     writer = backend_of(model)._writer
-    desk, begun, closed = writer._desk, threading.Event(), threading.Event()
+    engine, begun, closed = writer._engine, threading.Event(), threading.Event()
 
     def prepare(request):
         begun.set()
         closed.wait()
-        return desk.prepare(request)
+        return engine.prepare(request)
 
-    writer._desk = replace(desk, prepare=prepare)
+    writer._engine = replace(engine, prepare=prepare)
     backend_of(model)._ends = frozenset()
     call = asyncio.create_task(model.complete(asked(0, max_tokens=300)))
     await asyncio.to_thread(begun.wait)

@@ -76,7 +76,7 @@ def test_ctrl_c_leaves_a_log_that_the_same_command_continues(asked, console, mon
         with pytest.raises(typer.Exit) as exit:
             play(asked, console)
     assert exit.value.exit_code == 130
-    assert "The same command continues" in console.export_text()
+    assert "the same command continues" in console.export_text()
     with LogReader(asked.settings.log) as reader:
         assert len(reader.endings(play(asked, console))) == 2
 
@@ -143,5 +143,7 @@ def test_what_is_said_of_all_runs_is_said_of_each(asked):
 def test_numbers_and_ranges():
     assert read_ranges("--types", "1-3, 7,7", "1-10") == [1, 2, 3, 7, 7]
     for wrong in ("", "3-1", "a", "1-", "-1", "1,,2"):
-        with pytest.raises(InputError, match=f"^--types {wrong!r}: write numbers and ranges, such as 1-10.$"):
+        with pytest.raises(
+            InputError, match=f"^--types {wrong!r}: expected numbers and ranges, such as 1-10.$"
+        ):
             read_ranges("--types", wrong, "1-10")

@@ -120,7 +120,7 @@ async def test_a_run_that_is_stopped_goes_on_in_any_number_of_processes(log_path
 
 async def test_a_run_that_is_stopped_while_a_worker_begins_waits_for_its_end(log_path, monkeypatch):
     task, loop, launched = asyncio.current_task(), asyncio.get_running_loop(), []
-    start = executors._start
+    start = executors._start_all
 
     def slowly(pool, shares):
         loop.call_soon_threadsafe(task.cancel)
@@ -129,7 +129,7 @@ async def test_a_run_that_is_stopped_while_a_worker_begins_waits_for_its_end(log
         launched.extend(pool._processes.values())
         return serving
 
-    monkeypatch.setattr(executors, "_start", slowly)
+    monkeypatch.setattr(executors, "_start_all", slowly)
     with pytest.raises(asyncio.CancelledError):
         await play(log_path, workers=2)
     task.uncancel()

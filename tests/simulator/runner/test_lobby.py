@@ -32,5 +32,5 @@ def test_who_is_offered_may_sit_down(name):
     ["offline/a:2", "offline/b", "script:/etc/passwd", "anthropic/claude-sonnet-4-5", "openai/other", ""],
 )
 def test_who_is_not_offered_may_not(name):
-    with pytest.raises(InputError, match="the seeker's seat here; pick somebody"):
+    with pytest.raises(InputError, match="the seeker's seat here; choose a player"):
         require_offered(name, "seeker", OFFERED)

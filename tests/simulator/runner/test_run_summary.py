@@ -56,7 +56,7 @@ def test_what_is_wrong_with_files_goes_to_the_other_stream(capsys, tmp_path):
     told = capsys.readouterr()
     lines = told.err.splitlines()
     assert told.out == ""
-    assert lines[:2] == ["wrote out.tex", f"{tmp_path / 'c'}: none of AmbiX's files; passed over"]
+    assert lines[:2] == ["wrote out.tex", f"{tmp_path / 'c'}: skipped; not a file of AmbiX"]
     assert lines[2:5] == [
         "62 faults; the rows are left out:",
         "  a.csv:3: row 7: [no] text",

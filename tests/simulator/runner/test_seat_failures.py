@@ -118,7 +118,7 @@ def test_a_silent_seat_lowers_the_headline_and_is_told_beside_it(askback, tmp_pa
     printed = askback(target, "score", run)
     assert f"1 aborted: {seat}: {WHY}" in printed
     assert "They count as unsuccessful" in printed
-    assert "left out of the scores" in askback(target, "score", run, "--exclude-aborted")
+    assert "excluded from the scores" in askback(target, "score", run, "--exclude-aborted")
     with LogReader(target) as reader:
         assert len({score.episode_id for score in reader.scores(run_id=run)}) == episodes - 1
     for language, said in PAGE.items():

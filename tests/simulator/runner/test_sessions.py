@@ -411,6 +411,6 @@ async def test_the_built_in_seeker_may_have_another_manner_than_the_menu_s(clarq
     ],
 )
 async def test_only_who_is_offered_can_be_asked_for(clarq, server, seat, opposite, who):
-    with pytest.raises(InputError, match="pick somebody from the list"):
+    with pytest.raises(InputError, match="choose a player from the list"):
         await clarq.start(seat=seat, others={opposite: who}, rules={}, item=1)
     assert server.reader.episodes() == []

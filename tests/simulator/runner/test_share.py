@@ -51,7 +51,7 @@ async def test_a_budget_is_one_for_all_processes():
     assert not waiting.done()
     one.settle(1.5, 0.5)
     await waiting
-    with pytest.raises(BudgetExceeded, match=r"only 1\.5000 are left"):
+    with pytest.raises(BudgetExceeded, match=r"only 1\.5000 USD are left"):
         await one.reserve(1.6)
 
 
@@ -79,8 +79,8 @@ def test_what_computes_asks_for_the_resources():
     """A model's weights are on a node of their own accord; anything else computes where it plays."""
     seats = {"seeker": "local/smollm2", "provider": "python:mine:Agent"}
     resources = {"seeker": {"num_gpus": 1.0}, "provider": {"num_cpus": 4.0}}
-    assert players._of_models(seats, resources) == {"local/smollm2": {"num_gpus": 1.0}}
-    assert players._of_players(seats, resources) == {"num_cpus": 4.0}
+    assert players._model_resources(seats, resources) == {"local/smollm2": {"num_gpus": 1.0}}
+    assert players._player_resources(seats, resources) == {"num_cpus": 4.0}
     node = {"Resources": {"CPU": 9.0, "GPU": 1.0, "tpu": 2.0}}
     asked = [
         {"num_cpus": 4.0},

@@ -53,12 +53,12 @@ def test_what_a_worker_raises_is_told() -> None:
 
 
 def test_a_worker_that_is_killed_is_told() -> None:
-    with pytest.raises(WorkerFailed, match=r"ended from outside, by SIGKILL; the same command continues"):
+    with pytest.raises(WorkerFailed, match=r"was killed by SIGKILL; the same command continues"):
         list(in_order(signal.raise_signal, iter([signal.SIGKILL]), TWO))
 
 
 def test_a_worker_that_ends_by_itself_is_told_apart() -> None:
-    with pytest.raises(WorkerFailed, match="ended by itself, with status 3"):
+    with pytest.raises(WorkerFailed, match="exited with status 3"):
         list(in_order(os._exit, iter([3]), TWO))
 
 

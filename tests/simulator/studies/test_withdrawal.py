@@ -134,7 +134,7 @@ async def test_a_withdrawal_counts_at_once_and_erases_later(desk: Any, path: Pat
         export_log(reader, tmp_path / "out", identities=True)
     told = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
     assert anna not in told
-    assert "Left out, since they have withdrawn: 1 participants." in told
+    assert "Omitted, because they have withdrawn: 1 participants." in told
     assert erase_due(path, now=now[0] + timedelta(days=6)) == ()
     (erasure,) = erase_due(path, now=now[0] + timedelta(days=7))
     assert erasure.participant_id == anna

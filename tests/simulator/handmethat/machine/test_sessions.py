@@ -167,7 +167,7 @@ async def test_any_task_of_a_level(server):
 
 async def test_names_from_a_browser_cannot_reach_other_files(sessions):
     for others in ({"human": "script:x"}, {"human": "openai/gpt-4o"}, {"human": "drrn:x"}, {}):
-        with pytest.raises(InputError, match="pick somebody"):
+        with pytest.raises(InputError, match="choose a player"):
             await begin(sessions, others=others)
     for change in ({"mode": "dark"}, {"language": "fr"}, {"seat": "house"}):
         with pytest.raises(InputError):

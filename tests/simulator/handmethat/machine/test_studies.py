@@ -154,7 +154,7 @@ async def test_a_person_is_the_human_whom_a_robot_asks(server, data):
     [
         ({"setup": "L2H"}, "setup must be H2L"),
         ({"seat": "human", "setup": "L2H"}, "people cannot take part as the human"),
-        ({"settings": {"opposite": "offline/asker"}}, "opposite: Nobody called 'offline/asker'"),
+        ({"settings": {"opposite": "offline/asker"}}, "opposite: 'offline/asker' cannot sit"),
         ({"settings": {"opposite": "person"}}, "opposite is a person"),
         ({"settings": {"mode": "dark"}}, "mode"),
         ({"settings": {"data": "nowhere"}}, "nowhere"),

@@ -66,7 +66,7 @@ async def test_money_of_a_lost_player_is_held_to_be_spent(head):
     assert not await head.reserve("lost", lost, 2.0)
     await head.expel("lost")
     await head.settle("lost", lost, 2.0, 0.1)  # comes too late
-    assert "only 0.5000 are left" in await head.reserve("other", other, 0.6)
+    assert "only 0.5000 USD are left" in await head.reserve("other", other, 0.6)
     assert not await head.reserve("other", other, 0.5)
 
 
