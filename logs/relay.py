@@ -11,7 +11,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Protocol
 
 from logs.codec import Values, encode, table_of
@@ -23,8 +22,8 @@ from logs.schema import Table
 Outcome = Written | LogError
 Sent = tuple[str, Values]
 """A row as it is sent: its table and its stored values, which take a tenth of the time to pickle."""
-Send = Callable[[Sequence[Sent], bool], Awaitable[Sequence[Outcome]]]
-"""Has a group of rows written, immediately if the second argument is True; returns each row's outcome."""
+Send = Callable[[Sequence[Sent]], Awaitable[Sequence[Outcome]]]
+"""Has a group of rows written; returns each row's outcome."""
 
 
 class RowSink(ABC):
@@ -54,7 +53,10 @@ class RowSink(ABC):
         """
         reply = ToTask(asyncio.get_running_loop())
         self._submit(row, reply)
-        return await reply.future
+        (outcome,) = await reply.future
+        if isinstance(outcome, LogError):
+            raise outcome
+        return outcome
 
     @abstractmethod
     async def aflush(self) -> None:
@@ -82,42 +84,42 @@ class RowSink(ABC):
 class Relay(RowSink):
     """Sends rows to the writer in order, one group at a time. For use on one event loop."""
 
-    def __init__(self, send: Send, *, group_seconds: float = 0.05) -> None:
+    def __init__(self, send: Send, *, group_seconds: float = 0.1) -> None:
         """Collect rows for up to `group_seconds`, or while the previous group is being sent."""
         self._send = send
         self._group_seconds = group_seconds
         self._waiting: list[tuple[Sent, Reply]] = []
-        self._hurry = asyncio.Event()
+        self._committed: asyncio.Future[None] | None = None
         self._sending: asyncio.Task[None] | None = None
         self._unread = Unread()
 
     async def aflush(self) -> None:
         """Wait until all rows so far are committed; see `RowSink.aflush`."""
-        while self._sending is not None and not self._sending.done():
-            self._hurry.set()
-            await asyncio.shield(self._sending)
+        if self._committed is not None:  # of the latest group; earlier ones were sent before it
+            await asyncio.shield(self._committed)
         self._unread.raise_first()
 
     def _take(self, table: Table, values: Values, reply: Reply) -> None:
+        if not self._waiting:
+            self._committed = asyncio.get_running_loop().create_future()
         self._waiting.append(((table.name, values), reply))
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._deliver())
 
     async def _deliver(self) -> None:
         while self._waiting:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), self._group_seconds)
-            hurry = self._hurry.is_set()
-            self._hurry.clear()
-            group, self._waiting = self._waiting, []
+            await asyncio.sleep(self._group_seconds)
+            group, self._waiting, committed = self._waiting, [], self._committed
             try:
-                outcomes = await self._send([row for row, _ in group], hurry)
+                outcomes = await self._send([row for row, _ in group])
             except Exception as error:
                 outcomes = [LogError(f"the writer of the log cannot be reached: {error}")] * len(group)
             inboxes = Inboxes(self._unread)
             for (_, reply), outcome in zip(group, outcomes, strict=True):
                 reply.resolve(outcome, inboxes)
             inboxes.deliver()
+            assert committed is not None
+            committed.set_result(None)
 
 
 # Errors that are stored; further ones are only counted.
@@ -222,17 +224,21 @@ class Posted:
 
 
 class ToTask:
-    """A future on an event loop, for a task that awaits it."""
+    """A future on an event loop, for a task that awaits the outcomes of one or more rows together."""
 
-    __slots__ = ("future", "loop")
+    __slots__ = ("_rows", "future", "loop", "outcomes")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, rows: int = 1) -> None:
         self.loop = loop
-        self.future: asyncio.Future[Written] = loop.create_future()
+        self.future: asyncio.Future[list[Outcome]] = loop.create_future()
+        self.outcomes: list[Outcome] = []
+        self._rows = rows
 
     def resolve(self, outcome: Outcome, inboxes: Inboxes) -> None:
-        """Leave the outcome for the loop to pick up."""
-        inboxes.leave(self, outcome)
+        """Add the outcome of the next row; after the last one, leave them all for the loop to pick up."""
+        self.outcomes.append(outcome)
+        if len(self.outcomes) == self._rows:
+            inboxes.leave(self)
 
 
 class Inboxes:
@@ -240,33 +246,32 @@ class Inboxes:
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
-        self._by_loop: dict[asyncio.AbstractEventLoop, list[tuple[ToTask, Outcome]]] = {}
+        self._by_loop: dict[asyncio.AbstractEventLoop, list[ToTask]] = {}
 
-    def leave(self, reply: ToTask, outcome: Outcome) -> None:
-        """Store an outcome for the reply's loop."""
-        self._by_loop.setdefault(reply.loop, []).append((reply, outcome))
+    def leave(self, reply: ToTask) -> None:
+        """Store a complete reply for its loop."""
+        self._by_loop.setdefault(reply.loop, []).append(reply)
 
     def deliver(self) -> None:
         """Wake each loop. Errors for closed loops stay unread."""
-        for loop, waiting in self._by_loop.items():
+        for loop, replies in self._by_loop.items():
             try:
-                loop.call_soon_threadsafe(_resolve, waiting, self.unread)
+                loop.call_soon_threadsafe(_resolve, replies, self.unread)
             except RuntimeError:
-                _add_errors((outcome for _, outcome in waiting), self.unread)
+                _add_errors(replies, self.unread)
         self._by_loop = {}
 
 
-def _resolve(tasks: list[tuple[ToTask, Outcome]], unread: Unread) -> None:
-    for reply, outcome in tasks:
+def _resolve(replies: list[ToTask], unread: Unread) -> None:
+    for reply in replies:
         if reply.future.done():
-            _add_errors([outcome], unread)
-        elif isinstance(outcome, LogError):
-            reply.future.set_exception(outcome)
+            _add_errors([reply], unread)
         else:
-            reply.future.set_result(outcome)
+            reply.future.set_result(reply.outcomes)
 
 
-def _add_errors(outcomes: Iterable[Outcome], unread: Unread) -> None:
-    for outcome in outcomes:
-        if isinstance(outcome, LogError):
-            unread.add(outcome, lambda: False)
+def _add_errors(replies: Iterable[ToTask], unread: Unread) -> None:
+    for reply in replies:
+        for outcome in reply.outcomes:
+            if isinstance(outcome, LogError):
+                unread.add(outcome, lambda: False)

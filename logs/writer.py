@@ -83,17 +83,12 @@ class LogWriter(RowSink):
         self._submit(row, receipt)
         return receipt
 
-    async def write_all(self, rows: Sequence[Sent], *, hurry: bool = False) -> list[Outcome]:
-        """Write rows from a `Relay`, immediately if in a `hurry`; return their outcomes once committed."""
-        replies = [ToTask(asyncio.get_running_loop()) for _ in rows]
-        for (table, values), reply in zip(rows, replies, strict=True):
+    async def write_all(self, rows: Sequence[Sent]) -> list[Outcome]:
+        """Write rows from a `Relay`; return their outcomes once committed."""
+        reply = ToTask(asyncio.get_running_loop(), len(rows))
+        for table, values in rows:
             self._worker.submit(((BY_NAME[table], values), reply))
-        if hurry:
-            await self._wait_flushed()
-        outcomes = await asyncio.gather(*(reply.future for reply in replies), return_exceptions=True)
-        if unexpected := [each for each in outcomes if not isinstance(each, Written | LogError)]:
-            raise unexpected[0]
-        return outcomes  # type: ignore[return-value]
+        return await reply.future if rows else []
 
     def _take(self, table: Table, values: Values, reply: Reply) -> None:
         self._worker.submit(((table, values), reply))
@@ -111,13 +106,10 @@ class LogWriter(RowSink):
 
     async def aflush(self) -> None:
         """Wait until all rows so far are committed; see `RowSink.aflush`."""
-        await self._wait_flushed()
-        self._unread.raise_first()
-
-    async def _wait_flushed(self) -> None:
         reply = ToTask(asyncio.get_running_loop())
         self._worker.submit((None, reply), hurry=True)
         await reply.future
+        self._unread.raise_first()
 
     def close(self) -> None:
         """Commit waiting rows, end the thread and close the file. Closing twice does nothing.

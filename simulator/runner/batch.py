@@ -68,6 +68,7 @@ class Job:
 
 
 OnEnding = Callable[[Ending, Sequence[Score]], None]
+OnJobEnding = Callable[[Job, Ending, Sequence[Score]], None]
 Executor = Callable[[Sequence[Job], OnEnding], Awaitable[None]]
 """Plays the jobs of a run, started in order, and calls back with each ending once it is on disk."""
 
@@ -131,7 +132,10 @@ async def _play_here(plan: Plan, jobs: Sequence[Job], log: RowSink, places: int,
     async def take() -> Job | None:
         return next(waiting, None)
 
-    await play_jobs(plan.machine, plan.seats, log, take, places=places, on_ending=on_ending)
+    def on_job_ending(job: Job, ending: Ending, scores: Sequence[Score]) -> None:
+        on_ending(ending, scores)
+
+    await play_jobs(plan.machine, plan.seats, log, take, places=places, on_ending=on_job_ending)
 
 
 async def play_jobs(
@@ -141,23 +145,29 @@ async def play_jobs(
     take: Callable[[], Awaitable[Job | None]],
     *,
     places: int,
-    on_ending: OnEnding,
+    on_ending: OnJobEnding,
 ) -> None:
-    """Play the jobs that `take` returns, `places` at a time, until it has returned None to each place.
+    """Play the jobs that `take` returns, `places` at a time, until it returns None.
 
-    When this returns or raises, everything played is on disk.
+    An episode that is only waiting for the log does not occupy a place. When this returns or raises,
+    everything played is on disk.
 
     Raises:
         LogError: if the log cannot be written.
     """
+    place = asyncio.Semaphore(places)
 
     async def work() -> None:
-        while (job := await take()) is not None:
-            outcome = await play_job(machine, seats, job, log)
+        while True:
+            await place.acquire()
+            if (job := await take()) is None:
+                place.release()
+                return
+            outcome = await _play_job(machine, seats, job, log, place)
             if outcome.ending is not None:
-                on_ending(outcome.ending, outcome.scores)
+                on_ending(job, outcome.ending, outcome.scores)
 
-    workers = [asyncio.create_task(work()) for _ in range(places)]
+    workers = [asyncio.create_task(work()) for _ in range(2 * places)]
     try:
         await asyncio.gather(*workers)
     except BaseException as first:
@@ -253,19 +263,26 @@ def _next_attempt(episode: Episode, attempt: int) -> Episode:
     return replace(episode, id=f"{first}#{attempt}", attempt=attempt)
 
 
-async def play_job(machine: AnyMachine, seats: Mapping[str, Seat], job: Job, log: RowSink) -> Outcome:
+async def _play_job(
+    machine: AnyMachine, seats: Mapping[str, Seat], job: Job, log: RowSink, place: asyncio.Semaphore
+) -> Outcome:
     """Play an episode to its end, and once more if it fails; everything is on disk when this returns.
+
+    The caller has acquired `place`; it is released when the seats have nothing left to do.
 
     Raises:
         LogError: if the log cannot be written.
         ServerDown: see `execute`.
     """
     for episode in _attempts(job.episode):
-        turns = job.turns if episode.id == job.episode.id else ()
+        is_first = episode.id == job.episode.id
+        if not is_first:
+            await place.acquire()
+        turns = job.turns if is_first else ()
         if not turns:
             log.post(job.row)
             log.post(episode)
-        recorder = Recorder(log, durable=False)
+        recorder = Recorder(log, durable=False, on_settling=place.release)
         live = ActiveEpisode(episode=episode, item=job.item, seats=seats, record=recorder)
         outcome = await execute(machine, live, log, recorder, turns)
         if outcome.ending is None or outcome.ending.status != "failed":

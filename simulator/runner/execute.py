@@ -6,7 +6,7 @@ At this boundary a bad episode becomes data (see `simulator.errors`).
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +27,13 @@ class Recorder:
         turns: the recorded turns.
     """
 
-    def __init__(self, log: RowSink, *, durable: bool) -> None:
+    def __init__(
+        self, log: RowSink, *, durable: bool, on_settling: Callable[[], None] = lambda: None
+    ) -> None:
+        """Record into `log`; `settle` calls `on_settling` first, when the seats have nothing left to do."""
         self._log = log
         self._durable = durable
+        self._on_settling = on_settling
         self._posted = Posted()
         self.turns: list[Turn] = []
 
@@ -51,6 +55,7 @@ class Recorder:
         Raises:
             LogError: the first error of a turn.
         """
+        self._on_settling()
         await self._log.aflush()
         self._posted.check()
 

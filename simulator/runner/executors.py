@@ -192,7 +192,9 @@ async def _in_thread(function: Any, *arguments: Any) -> Any:
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        await running
+        while not running.done():  # even if the caller is cancelled again
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([running])
         raise
 
 
@@ -293,5 +295,5 @@ async def _play(task: _WorkerTask, places: int) -> None:
             log,
             task.take,
             places=places,
-            on_ending=lambda ending, scores: task.endings.put((ending, tuple(scores))),
+            on_ending=lambda job, ending, scores: task.endings.put((ending, tuple(scores))),
         )

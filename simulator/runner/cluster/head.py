@@ -66,7 +66,7 @@ class Head:
         Raises:
             LogError: if the log cannot be opened.
         """
-        self._log = LogWriter(path, durable=False)
+        self._log = LogWriter(path, durable=False, group_seconds=0.0)  # players send groups of rows
         self._budget = models.budget
         self._cache = None if models.cache_path is None else ResponseCache(models.cache_path)
         self._environment, self._resources = environment, resources
@@ -90,14 +90,14 @@ class Head:
             # Reserved calls may have been billed.
             reserved = self._reserved.pop((player, lease), 0.0)
             self._budget.settle(reserved, reserved)
-        await self._log.write_all([], hurry=True)
+        await self._log.aflush()
 
-    async def write(self, player: str, lease: int, rows: Sequence[Sent], hurry: bool) -> list[Outcome]:
+    async def write(self, player: str, lease: int, rows: Sequence[Sent]) -> list[Outcome]:
         """Write rows, and return the outcome of each once they are committed."""
         if self._leases.get(player) != lease:
             conflict = LogConflict("these episodes were assigned to another player; nothing was written")
             return [conflict] * len(rows)
-        return await self._log.write_all(rows, hurry=hurry)
+        return await self._log.write_all(rows)
 
     async def reserve(self, player: str, lease: int, amount: float) -> str:
         """Reserve an amount of the budget; return an error message if it is exceeded, else an empty text."""
@@ -184,9 +184,9 @@ class Link:
     player: str
     lease: int
 
-    async def send(self, rows: Sequence[Sent], hurry: bool) -> Sequence[Outcome]:
+    async def send(self, rows: Sequence[Sent]) -> Sequence[Outcome]:
         """Send rows to be written (`logs.relay.Send`)."""
-        outcomes: Sequence[Outcome] = await self.head.write.remote(self.player, self.lease, rows, hurry)
+        outcomes: Sequence[Outcome] = await self.head.write.remote(self.player, self.lease, rows)
         return outcomes
 
     def share(self, models: ModelOptions) -> ModelOptions:

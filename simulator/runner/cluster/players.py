@@ -1,12 +1,13 @@
 """Episodes on a cluster: players are actors on the nodes, and the command assigns jobs to them.
 
-Why actors. Seats are built once per process (models' clients, a user's agent), and many episodes share an
-event loop; Ray starts and watches the actors, and restarts them elsewhere when a node is lost.
+Players are actors because seats are built once per process (models' clients, a user's agent), and many
+episodes share an event loop. Ray starts and watches the actors, and restarts them elsewhere when a node is
+lost.
 
-How. A job is sent with the episode's logged turns, and its ending comes back. Short episodes are sent several
-per call: as many as take `_CALL_SECONDS`, by the time of the last ones, so that the overhead of a call (about
-a millisecond) is negligible. The episodes of a lost player are read from the log again, with all turns logged
-by then, and assigned to another player.
+The command calls each player about once in `_REPORT_SECONDS`, however many episodes it plays concurrently: a
+call sends jobs, with the turns logged so far, and returns the endings since the last call. A call costs some
+milliseconds of CPU, so that one per episode would be noticeable. The episodes of a lost player are read from
+the log again, with all turns logged by then, and assigned to another player.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ import asyncio
 import os
 import pickle
 import tempfile
-import time
 import traceback
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -33,7 +33,7 @@ from simulator.errors import AskbackError, InputError, WorkerFailed
 from simulator.models import ModelOptions
 from simulator.models.budget import PRICES_VARIABLE
 from simulator.models.load import WEIGHTS
-from simulator.runner.batch import Executor, Job, OnEnding, logged_state, play_job
+from simulator.runner.batch import Executor, Job, OnEnding, logged_state, play_jobs
 from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine, script_seat
 from simulator.runner.cluster import connecting
 from simulator.runner.cluster.connecting import actor_options, imported_ray
@@ -42,12 +42,13 @@ from simulator.runner.machines import AnyMachine
 from simulator.runner.options import Engine, Resources
 from simulator.seats import Seat
 
-_CALL_SECONDS: Final = 0.5
+_REPORT_SECONDS: Final = 0.5
 _MOST_LOSSES: Final = 3
 _GRACE: Final = 10.0
 _PAUSE: Final = 1.0
 
-Played = tuple[Ending, tuple[Score, ...]]
+Played = tuple[str, Ending, Sequence[Score]]
+"""The episode id of a job, and how it ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,47 +86,55 @@ class Player:
         lost with a node before the actor is restarted.
         """
         self._work, self._name = work, name
-        self._opening = asyncio.Lock()
-        self._stack = AsyncExitStack()
-        self._tasks: set[asyncio.Task[list[Played]]] = set()
-        self._table: tuple[AnyMachine, Mapping[str, Seat], Relay] | None = None
+        self._jobs: asyncio.Queue[Job] = asyncio.Queue()
+        self._played: list[Played] = []
+        self._pending = 0
+        self._idle = asyncio.Event()
+        self._playing: asyncio.Task[None] | None = None
 
     async def play(self, jobs: Sequence[Job]) -> list[Played] | AskbackError | LogError:
-        """Play episodes one after another; return their endings, or the error that prevented it."""
-        task = asyncio.create_task(self._play(jobs))
-        self._tasks.add(task)
-        try:
-            return await task
-        except LogError as error:
-            return LogError(str(error))
-        except AskbackError as error:
-            return WorkerFailed(str(error))
-        except Exception:
-            return WorkerFailed(f"A player on the cluster failed:\n{traceback.format_exc()}")
-        finally:
-            self._tasks.discard(task)
+        """Accept more jobs; return the endings since the last call, or the error that stopped the player.
+
+        Returns after `_REPORT_SECONDS`, or as soon as no job is left.
+        """
+        self._pending += len(jobs)
+        if self._pending:
+            self._idle.clear()
+        for job in jobs:
+            self._jobs.put_nowait(job)
+        self._playing = self._playing or asyncio.create_task(self._play())
+        idle = asyncio.create_task(self._idle.wait())
+        await asyncio.wait(
+            (self._playing, idle), timeout=_REPORT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+        idle.cancel()
+        if self._playing.done():
+            return _portable_error(self._playing)
+        played, self._played = self._played, []
+        return played
 
     async def stop(self) -> None:
         """Stop playing; when this returns, everything that was played is on disk."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._table is not None:
-            await self._table[2].aflush()
-        await self._stack.aclose()
+        if self._playing is not None:
+            self._playing.cancel()
+            await asyncio.gather(self._playing, return_exceptions=True)
 
-    async def _play(self, jobs: Sequence[Job]) -> list[Played]:
-        async with self._opening:
-            machine, seats, log = self._table or await self._open()
-        played: list[Played] = []
-        for job in jobs:
-            outcome = await play_job(machine, seats, job, log)
-            if outcome.ending is not None:
-                played.append((outcome.ending, outcome.scores))
-        return played
-
-    async def _open(self) -> tuple[AnyMachine, Mapping[str, Seat], Relay]:
+    async def _play(self) -> None:
+        """Play jobs as they arrive, until cancelled."""
         work: Work = pickle.loads(self._work)
+        async with AsyncExitStack() as stack:
+            machine, seats, log = await self._open(work, stack)
+            await play_jobs(
+                machine, seats, log, self._jobs.get, places=work.places, on_ending=self._add_ending
+            )
+
+    def _add_ending(self, job: Job, ending: Ending, scores: Sequence[Score]) -> None:
+        self._played.append((job.episode.id, ending, scores))
+        self._pending -= 1
+        if not self._pending:
+            self._idle.set()
+
+    async def _open(self, work: Work, stack: AsyncExitStack) -> tuple[AnyMachine, Mapping[str, Seat], Relay]:
         os.environ.update(work.environment)
         machine = load_machine(work.benchmark)
         if (here := version_here(work.benchmark)) != work.version:
@@ -137,9 +146,20 @@ class Player:
             if work.prices is not None:
                 models = replace(models, prices_path=_write_prices(work.prices))
             factory = replace(factory, models=models)
-        seats = await self._stack.enter_async_context(factory(log, work.places))
-        self._table = machine, seats, log
-        return self._table
+        return machine, await stack.enter_async_context(factory(log, work.places)), log
+
+
+def _portable_error(playing: asyncio.Task[None]) -> AskbackError | LogError:
+    """Return the error of a player that has stopped, as one that can be pickled."""
+    try:
+        playing.result()
+    except LogError as error:
+        return LogError(str(error))
+    except AskbackError as error:
+        return WorkerFailed(str(error))
+    except Exception:
+        return WorkerFailed(f"A player on the cluster failed:\n{traceback.format_exc()}")
+    raise AssertionError("a player plays until it is cancelled")
 
 
 def _write_prices(prices: str) -> Path:
@@ -177,79 +197,76 @@ class Players:
         most = min(self.players, len(jobs))
         work = ray.cloudpickle.dumps(self.work)
         team = {name: make.remote(work, name) for name in map("player-{}".format, range(most))}
-        dispatcher = _Dispatcher(ray, self, jobs, on_ending, most * self.work.places)
-        places = [
-            asyncio.create_task(dispatcher.serve(name, actor))
-            for name, actor in team.items()
-            for _ in range(min(self.work.places, -(-len(jobs) // most)))
-        ]
+        dispatcher = _Dispatcher(ray, self, jobs, on_ending, most)
+        serving = [asyncio.create_task(dispatcher.serve(name, actor)) for name, actor in team.items()]
         done = asyncio.create_task(dispatcher.done())
         try:
-            await asyncio.wait([done, *places], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([done, *serving], return_when=asyncio.FIRST_COMPLETED)
             if not done.done():
-                await asyncio.gather(*(place for place in places if place.done()))
+                await asyncio.gather(*(task for task in serving if task.done()))
         except ray.exceptions.RayActorError as error:
             raise WorkerFailed(
                 f"The process that writes the log was lost ({error}). Everything played so far is in the "
                 "log; the same command continues."
             ) from error
         finally:
-            for task in (done, *places):
+            for task in (done, *serving):
                 task.cancel()
-            await asyncio.gather(done, *places, return_exceptions=True)
+            await asyncio.gather(done, *serving, return_exceptions=True)
             await _dismiss(ray, team.values())
 
 
 class _Dispatcher:
-    """Assigns jobs to the places of players, and requeues those of lost players."""
+    """Assigns jobs to players, and requeues those of lost ones."""
 
-    def __init__(self, ray: Any, run: Players, jobs: Sequence[Job], on_ending: OnEnding, places: int) -> None:
+    def __init__(
+        self, ray: Any, run: Players, jobs: Sequence[Job], on_ending: OnEnding, players: int
+    ) -> None:
         self._lost_error: Any = ray.exceptions.RayActorError
         self._head, self._path = run.work.head, run.path
-        self._on_ending, self._places = on_ending, places
+        self._places, self._players = run.work.places, players
+        self._on_ending = on_ending
         self._waiting: asyncio.Queue[Job] = asyncio.Queue()
         for job in jobs:
             self._waiting.put_nowait(job)
         self._losses: Counter[tuple[str, str, int]] = Counter()
-        self._lives: Counter[str] = Counter()
-        self._expelling: dict[str, asyncio.Future[None]] = {}
 
     async def done(self) -> None:
         """Wait until every job has been played."""
         await self._waiting.join()
 
     async def serve(self, name: str, actor: Any) -> None:
-        """Let one place of a player play waiting jobs, until cancelled."""
-        size = 1
+        """Let a player play waiting jobs, until cancelled.
+
+        It gets as many as it has places, and as many again as ended during its last call, so that it does
+        not run out of jobs before the next one; but no more than its share of those that wait.
+        """
+        assigned: dict[str, Job] = {}
+        ahead = 0
         await self._wait_started(actor)  # a player that is not scheduled yet must not hold a job
         while True:
-            jobs = [await self._waiting.get()]
-            while len(jobs) < min(size, self._waiting.qsize() // (2 * self._places)):
+            jobs = [] if assigned else [await self._waiting.get()]
+            share = -(-self._waiting.qsize() // self._players)
+            while len(jobs) < min(self._places + ahead - len(assigned), share):
                 jobs.append(self._waiting.get_nowait())
-            start, life = time.monotonic(), self._lives[name]
+            assigned |= {job.episode.id: job for job in jobs}
             try:
                 answer = await actor.play.remote(jobs)
             except self._lost_error:
-                await self._expel(name, life)
-                self._requeue(jobs)
+                await self._head.expel.remote(name)
+                self._requeue(assigned.values())
+                assigned.clear()
                 await self._wait_started(actor)
                 continue
             if isinstance(answer, Exception):
                 raise answer
-            for ending, scores in answer:
+            for episode, ending, scores in answer:
+                del assigned[episode]
                 self._on_ending(ending, scores)
-            size = max(1, round(_CALL_SECONDS * len(jobs) / (time.monotonic() - start)))
-            for _ in jobs:
                 self._waiting.task_done()
+            ahead = len(answer)
 
-    async def _expel(self, name: str, life: int) -> None:
-        """Revoke a lost player's lease, once for all its places."""
-        if self._lives[name] == life:
-            self._lives[name] += 1
-            self._expelling[name] = asyncio.ensure_future(_await(self._head.expel.remote(name)))
-        await self._expelling[name]
-
-    def _requeue(self, jobs: Sequence[Job]) -> None:
+    def _requeue(self, jobs: Collection[Job]) -> None:
         """Put a lost player's jobs back into the queue, in their logged state."""
         with LogReader(self._path) as reader:
             states = [logged_state(job, reader) for job in jobs]

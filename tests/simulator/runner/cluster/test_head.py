@@ -38,25 +38,25 @@ async def head(log_path, tmp_path):
 
 async def test_rows_are_acknowledged_when_they_are_committed(head, log_path):
     lease = await head.join("player")
-    written = await head.write("player", lease, sent(RUN, ITEM, EPISODE, turn(0)), True)
+    written = await head.write("player", lease, sent(RUN, ITEM, EPISODE, turn(0)))
     assert written == [Written(duplicate=False)] * 4
     with LogReader(log_path) as reader:
         assert [each.text for each in reader.turns("e")] == ["hello"]
-    again, wrong = await head.write("player", lease, sent(turn(0), turn(0, "something else")), True)
+    again, wrong = await head.write("player", lease, sent(turn(0), turn(0, "something else")))
     assert again == Written(duplicate=True)
     assert isinstance(wrong, LogConflict)
 
 
 async def test_nothing_is_taken_of_a_player_whose_episodes_others_play(head, log_path):
     lost = await head.join("player")
-    await head.write("player", lost, sent(RUN, ITEM, EPISODE, turn(0)), True)
+    await head.write("player", lost, sent(RUN, ITEM, EPISODE, turn(0)))
     await head.expel("player")
-    (refused,) = await head.write("player", lost, sent(turn(1)), True)
+    (refused,) = await head.write("player", lost, sent(turn(1)))
     assert isinstance(refused, LogConflict)
     lease = await head.join("player")
     assert lease != lost
-    assert await head.write("player", lease, sent(turn(1)), True) == [Written(duplicate=False)]
-    assert isinstance((await head.write("player", lost, sent(turn(2)), True))[0], LogConflict)
+    assert await head.write("player", lease, sent(turn(1))) == [Written(duplicate=False)]
+    assert isinstance((await head.write("player", lost, sent(turn(2))))[0], LogConflict)
 
 
 async def test_money_of_a_lost_player_is_held_to_be_spent(head):
@@ -80,9 +80,9 @@ async def test_a_relay_writes_as_the_log_does(head, log_path):
     lease = await head.join("player")
     groups = []
 
-    async def send(rows, hurry):
+    async def send(rows):
         groups.append(len(rows))
-        return await head.write("player", lease, rows, hurry)
+        return await head.write("player", lease, rows)
 
     relay = Relay(send)
     await relay.write(RUN)
@@ -98,7 +98,7 @@ async def test_a_relay_writes_as_the_log_does(head, log_path):
 
 async def test_what_nobody_has_read_of_a_relays_errors_is_told_at_last(head):
     lease = await head.join("player")
-    relay = Relay(lambda rows, hurry: head.write("player", lease, rows, hurry))
+    relay = Relay(lambda rows: head.write("player", lease, rows))
     with pytest.raises(NotInLog):
         await relay.write(turn(5))
     relay.post(turn(7))
@@ -117,7 +117,7 @@ async def test_what_nobody_has_read_of_a_relays_errors_is_told_at_last(head):
 
 
 async def test_a_relay_whose_writer_is_gone_says_so():
-    async def send(rows, hurry):
+    async def send(rows):
         raise ConnectionError("the node is gone")
 
     relay = Relay(send)
