@@ -22,7 +22,7 @@ def test_drawn_items_are_taken_from_the_run(commands, log_path):
     askback("run", "--model", "offline/oracle", "--items-of", "people", "--run", "models")
     assert hashes(log_path, "models") == hashes(log_path, "people")
     refused = askback("run", "--items-of", "people", "--per-cell", 1, error=InputError)
-    assert "--per-cell: the items of '--items-of' are there already" in refused
+    assert "--per-cell: the items of '--items-of' are not drawn" in refused
 
 
 def test_of_published_items_those_of_the_run_are_played(commands, log_path):
