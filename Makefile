@@ -1,5 +1,4 @@
-# make app · make test · make test-all · make check · make bench: each makes .venv first, with the pinned
-# versions.
+# make app · make test · make test-all · make check · make bench: each first creates .venv with the pinned versions.
 PYTHON ?= python3
 PORT ?= 7860
 VENV := .venv
@@ -8,11 +7,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 export GRADIO_ANALYTICS_ENABLED := False
 export HF_HUB_OFFLINE := 1
-# Tests start some hundred programs: each module is compiled once, whatever the machine says of bytecode.
+# Tests start hundreds of processes: write bytecode so that each module is compiled only once.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests run on every core; the tests of a file stay on one of them, so that what they share is made once. In the
-# order of the files: by number of tests, as is usual, the few that take longest would come when all is done.
+# Tests run on all cores; the tests of a file stay on one worker, so that shared fixtures are built once. Files run
+# in their order: pytest-xdist's default, by number of tests, would start the slowest ones last.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: app test test-all check bench clean
@@ -20,12 +19,12 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 app: $(VENV)/.app
 	$(BIN)/askback app --port $(PORT)
 
-# Every rule, in minutes.
+# Every rule, within minutes.
 test: $(VENV)/.dev
 	$(PYTEST) -m 'not slow' --hypothesis-profile fast $(TESTS)
 
-# Every test, and everything in it as often as it is worth. Servers that are killed and pages that load keep
-# workers waiting: there are half as many more as there are cores.
+# All tests, with more repetitions. Killed servers and loading pages keep workers waiting, so there are 1.5 workers
+# per core.
 test-all: $(VENV)/.dev
 	$(PYTEST) -n $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )) $(TESTS)
 
@@ -37,7 +36,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/askback check
 
-# One table of all benchmarks, and the same as JSON; NAMES="dialogues log" measures these alone.
+# All benchmarks as one table and as JSON; NAMES="dialogues log" selects some.
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks $(NAMES) --json benchmarks.json
 

@@ -1,6 +1,6 @@
-"""The front door: the commands of `askback`, and what the benchmarks bring to those that serve all of them.
+"""The entry point of the `askback` command: the table of its commands and groups.
 
-A command is named by the place of its function, which is imported when the command is asked for.
+Each command is given by the location of its function, which is imported only when the command is called.
 """
 
 from __future__ import annotations
@@ -34,23 +34,22 @@ def _group(help: str) -> typer.Typer:
 GROUPS: Final = {
     "run": _group("Play many episodes and score them."),
     "score": score_app,
-    "report": _group("Tables of runs, side by side."),
+    "report": _group("Report on runs in tables, side by side."),
     "study": deferred(
         "simulator.studies.command:study_app", "Run studies with people: links, progress, participants, data."
     ),
     "data": deferred("simulator.commands.files:data_app", "Register, list and remove published data."),
     "log": deferred("logs.cli:log_app", "Inspect the log: runs, transcripts of episodes, latest turns."),
-    "users": deferred("ui.accounts:users_app", "Researchers who may log in, and what each may do."),
-    "import": _group("Bring published results into the log."),
+    "users": deferred("ui.accounts:users_app", "Manage researchers' accounts and roles."),
+    "import": _group("Import published results into the log."),
     "audit": _group("Compare a provider's decisions with logged ones."),
-    "train": _group("Train robots, and what ships with coefficients."),
-    "generate": _group("Make episodes of a benchmark."),
-    "stats": _group("Statistics of a benchmark's episodes."),
-    "pack": _group("Put a benchmark's episodes into one file."),
+    "train": _group("Train robots and other models."),
+    "generate": _group("Generate episodes of a benchmark."),
+    "stats": _group("Show statistics of a benchmark's episodes."),
+    "pack": _group("Pack a benchmark's episodes into one file."),
 }
 
-# Commands that are no benchmark's: where each is, and the first line of its help, so that a list of commands
-# imports none of them.
+# Commands of no benchmark: location of the function and first line of its help, to list them without imports.
 COMMANDS: Final = {
     "check": Command(
         "simulator.commands.files:check",
@@ -100,7 +99,7 @@ COMMANDS: Final = {
 
 
 class _Commands(TyperGroup):
-    """Commands that call a wrong value wrong in the words that files have for a field."""
+    """Commands that report a wrong option value in the same words as a wrong field of a file."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -141,33 +140,34 @@ def _options(
 
 
 for _words, _command in {**COMMANDS, **benchmark_commands()}.items():
-    _parent, _, _called = _words.rpartition(" ")
-    (GROUPS[_parent] if _parent else cli).add_typer(deferred(_command.place, _command.help), name=_called)
+    _parent, _, _name = _words.rpartition(" ")
+    (GROUPS[_parent] if _parent else cli).add_typer(deferred(_command.place, _command.help), name=_name)
 for _name, _group_app in GROUPS.items():
     cli.add_typer(_group_app, name=_name)
 
 
-def as_now(words: Sequence[str]) -> list[str]:
-    """Return the words of a command, with those of the version before as they are now, and warn of them.
+def replace_deprecated(words: Sequence[str]) -> list[str]:
+    """Return the words of a command with deprecated options replaced, and print a warning for each.
 
-    What free play takes its items from was ``app --BENCHMARK DATA``; it is ``app --items BENCHMARK=DATA``.
+    ``app --BENCHMARK DATA`` has become ``app --items BENCHMARK=DATA``.
     """
-    renamed, rest = list[str](), iter(words)
+    replaced, rest = list[str](), iter(words)
     names = {f"--{name}": name for name in catalog.names()} if words[:1] == ["app"] else {}
     for word in rest:
         option, _, data = word.partition("=")
         if option in names:
-            now = f"--items={names[option]}={data or next(rest, '')}"
-            Console(stderr=True).print(f"askback: {option} will be gone in the next version; write {now}")
-            word = now
-        renamed.append(word)
-    return renamed
+            word = f"--items={names[option]}={data or next(rest, '')}"
+            Console(stderr=True).print(
+                f"askback: {option} is deprecated and will be removed in the next version; write {word}"
+            )
+        replaced.append(word)
+    return replaced
 
 
 def main() -> None:
-    """The `askback` command: a known error is one sentence on stderr and exit status 1."""
+    """Run the `askback` command; print a known error as one sentence on stderr and exit with status 1."""
     try:
-        cli(args=as_now(sys.argv[1:]))
+        cli(args=replace_deprecated(sys.argv[1:]))
     except (AskbackError, LogError, TaskError, TemplateError) as error:
         if not was_reported(str(error)):
             Console(stderr=True).print(Text.assemble(("askback: ", "red"), str(error)))

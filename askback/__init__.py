@@ -1,4 +1,4 @@
-"""Askback from Python: play a benchmark, read the log as pandas frames, seat a player of your own.
+"""Askback's Python API: play a benchmark, read the log as pandas frames, use a player of your own.
 
 ::
 
@@ -6,7 +6,7 @@
 
     run = askback.run("clarq", seeker="offline/seeker", provider="offline/experts", limit=20)
     log = askback.load_log()
-    log.frame(run)                           # a row per episode: who sat where, how it ended, every metric
+    log.frame(run)                           # a row per episode: seats, ending, every metric
     log.turns(run)                           # a row per turn
     askback.run("clarq", seeker=MyAgent())   # anything with reply(view) can sit in a seat
 """
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class Log:
-    """A log that is read: episodes, turns and judgments of its runs as pandas frames."""
+    """A log opened for reading: the episodes, turns and judgments of its runs as pandas frames."""
 
     def __init__(self, path: Path, *, with_excluded: bool = False) -> None:
         self.path = path
@@ -74,8 +74,8 @@ class Log:
         """Return one row per episode that counts: seats, ending and every metric.
 
         Args:
-            *runs: names of runs; all runs of the log if none is named.
-            exclude_aborted: leave out episodes that a failing seat aborted, which are unsuccessful otherwise.
+            *runs: names of runs; default: all runs of the log.
+            exclude_aborted: leave out episodes that a failing seat aborted; they count as unsuccessful.
 
         Raises:
             NotInLog: if there is no such run.
@@ -85,7 +85,7 @@ class Log:
         return frames.episodes(self._reader, runs or self.runs(), exclude_aborted=exclude_aborted)
 
     def turns(self, *runs: str) -> pd.DataFrame:
-        """Return one row per turn: episode, seat, text, seconds and what was logged with it.
+        """Return one row per turn: episode, seat, text, seconds and its logged payload.
 
         Raises:
             NotInLog: if there is no such run.
@@ -105,7 +105,7 @@ class Log:
         return frames.judgments(self._reader, runs or self.runs())
 
     def episodes(self, run: str) -> list[Episode]:
-        """Return the latest attempt of every episode of a run, as rows of the log.
+        """Return the latest attempt at every episode of a run, as rows of the log.
 
         Raises:
             NotInLog: if there is no such run.
@@ -118,12 +118,12 @@ def load_log(path: str | Path | None = None, *, with_excluded: bool = False) -> 
     """Open a log for reading.
 
     Args:
-        path: the file; default: ``$ASKBACK_LOG``, or the one in your Askback folder.
-        with_excluded: have frames hold people who were excluded from their study, and say so
-            (``excluded``); by default they are left out.
+        path: the log file; default: ``$ASKBACK_LOG``, or the log in your Askback folder.
+        with_excluded: include people who were excluded from their study, marked in the column ``excluded``;
+            by default they are left out.
 
     Raises:
-        LogError: if there is no log at `path`, or it holds something else.
+        LogError: if there is no log at `path`, or the file is not a log.
     """
     return Log(Path(path) if path is not None else default_path(), with_excluded=with_excluded)
 
@@ -144,30 +144,30 @@ def run(
     budget: float | None = None,
     **seats: str | Any,
 ) -> str:
-    """Play episodes of a benchmark and score them; the same call again goes on where it stopped.
+    """Play episodes of a benchmark and score them. Repeating the call continues an interrupted run.
 
     Args:
-        benchmark: its name, or a `Benchmark` of one's own.
-        items: what is played; default: `limit` items of `data`, drawn by `seed`.
-        data: ``builtin``, the name of added data, or a path.
-        limit: how many items; default: all of them.
-        repeat: how often each item is played.
-        seed: every random choice of the run descends from it.
-        name: of the run; default: after its configuration.
-        log: the log's file; default: as for `load_log`.
-        concurrency: episodes at a time.
-        rules: options of the episodes, by name; default: the benchmark's own.
+        benchmark: name of a benchmark, or a `Benchmark`.
+        items: items to play; default: `limit` items of `data`, drawn by `seed`.
+        data: ``builtin``, the name of registered data, or a path.
+        limit: number of items; default: all.
+        repeat: episodes per item.
+        seed: seed of all random choices of the run.
+        name: name of the run; default: derived from its configuration.
+        log: the log file; default: as for `load_log`.
+        concurrency: number of concurrent episodes.
+        rules: options of the episodes, by name; default: the benchmark's defaults.
         base_url: an OpenAI-compatible server for models named ``openai/…``; several, or a YAML file of them,
-            are a fleet.
-        budget: US dollars that models may cost.
+            form a fleet.
+        budget: spending limit for models in US dollars.
         **seats: seat -> a name (``offline/seeker``, ``openai/gpt-4o``, ``python:module:Agent``), a `Seat`,
             or any object with ``reply(view)``; default: the seat's first built-in player.
 
     Returns:
-        The run's name.
+        The name of the run.
 
     Raises:
-        InputError: if a name, rule or seat is wrong, or the log holds another run of that name.
+        InputError: if a name, rule or seat is invalid, or the log has a different run of that name.
         ModelError: if a model cannot be reached.
     """
     from simulator.runner.command import play_run
@@ -193,7 +193,7 @@ def _seat(agent: Any) -> Seat:
     if hasattr(agent, "kind") and hasattr(agent, "name"):
         seat: Seat = agent
         return seat
-    # Classes and functions have a name of their own; what else there is goes by its class.
+    # Classes and functions have their own name; other objects go by the name of their class.
     kind = agent if hasattr(agent, "__qualname__") else type(agent)
     return AgentSeat(
         f"python:{kind.__module__}:{kind.__qualname__}", agent() if isinstance(agent, type) else agent

@@ -13,7 +13,7 @@ import simulator
 from logs import LogReader
 from simulator.clarq.machine import MACHINE
 from simulator.studies.files import find_studies
-from ui.command import held_studies
+from ui.command import read_studies
 
 SIMULATOR = Path(simulator.__file__).parent
 HOUSEHOLD = b"id: h\ntitle: H\nbenchmark: handmethat\nseat: lamp\nparticipants: 4\n"
@@ -151,8 +151,8 @@ def test_the_app_names_a_study_that_it_cannot_hold(folder, monkeypatch, capsys, 
 def test_study_files_go_to_their_benchmarks():
     benchmarks = ("ambibench", "ambient", "ambik")
     files = [file for name in benchmarks for file in find_studies(SIMULATOR / name / "studies")]
-    held = held_studies(files)
-    counts = {name: len(studies) for name, studies in held.items() if studies}
+    found = read_studies(files)
+    counts = {name: len(studies) for name, studies in found.items() if studies}
     assert counts == {"ambibench": 3, "ambient": 2, "ambik": 4}
-    assert all(study.benchmark == name for name, some in held.items() for study in some)
-    assert held_studies(None) == {}
+    assert all(study.benchmark == name for name, some in found.items() for study in some)
+    assert read_studies(None) == {}

@@ -132,9 +132,9 @@ def test_commands_of_a_benchmark_that_cannot_be_imported_say_why(monkeypatch):
 
 
 def test_an_option_of_the_version_before_is_named_and_works(capsys):
-    assert app.as_now(["app", "--handmethat", "a folder", "--port", "1"]) == [
+    assert app.replace_deprecated(["app", "--handmethat", "a folder", "--port", "1"]) == [
         *("app", "--items=handmethat=a folder", "--port", "1")
     ]
     assert "--items=handmethat=a folder" in capsys.readouterr().err.replace("\n", " ")
-    assert app.as_now(["app", "--ambik=x"]) == ["app", "--items=ambik=x"]
-    assert app.as_now(["run", "clarq", "--ambik", "x"]) == ["run", "clarq", "--ambik", "x"]
+    assert app.replace_deprecated(["app", "--ambik=x"]) == ["app", "--items=ambik=x"]
+    assert app.replace_deprecated(["run", "clarq", "--ambik", "x"]) == ["run", "clarq", "--ambik", "x"]

@@ -1,6 +1,6 @@
-"""Accounts of researchers, each with a role, and what each role may do; `askback users`, which keeps them.
+"""Researchers' accounts with their roles and permissions, and the `askback users` commands.
 
-They stand in one file of the data home, which a command may change while the server runs.
+The accounts are in one file in the data home. A command may change it while the server runs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from simulator.errors import AskbackError, InputError
 
 ACCOUNTS_FILE: Final = "accounts.json"
 OWNER: Final = "owner"
-"""The name in the log of whoever came by the start link or the shared password, which name nobody."""
+"""The name logged for users of the start link or the shared password, neither of which names anyone."""
 Role = Literal["viewer", "editor", "owner"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 Action = Literal["judge", "study", "run", "payment", "erase", "users"]
-"""Acts beside reading."""
+"""Actions that need a permission; anyone who has logged in may read."""
 _LEAST_ROLE: Final[Mapping[Action, Role]] = {
     "judge": "editor",
     "study": "editor",
@@ -44,7 +44,7 @@ _LONGEST: Final = 1000
 
 
 class NotAllowedError(AskbackError):
-    """A researcher's role does not reach what they asked for."""
+    """A researcher's role does not allow the action."""
 
     code = "not_allowed"
 
@@ -56,15 +56,15 @@ class User(NamedTuple):
     role: Role
 
     def may(self, action: Action) -> bool:
-        """Return True if the role reaches `action`; whoever has logged in may read."""
+        """Return True if the role allows `action`."""
         return ROLES.index(self.role) >= ROLES.index(_LEAST_ROLE[action])
 
 
 class Account(BaseModel):
-    """A researcher as the file has them.
+    """A researcher's entry in the accounts file.
 
     Attributes:
-        hash: of the password, by Argon2; empty for somebody who comes by single sign-on alone.
+        hash: Argon2 hash of the password; empty for single sign-on only.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,7 +77,7 @@ _FILE: Final = TypeAdapter(dict[str, Account])
 
 
 class Accounts:
-    """The accounts in a file."""
+    """The accounts in one file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -86,10 +86,10 @@ class Accounts:
         self._read: tuple[object, Mapping[str, Account]] = (None, {})
 
     def all(self) -> Mapping[str, Account]:
-        """Return the accounts by name; none if there is no file.
+        """Return the accounts by name; empty if there is no file.
 
         Raises:
-            InputError: if the file is spoilt.
+            InputError: if the file cannot be parsed.
         """
         try:
             status = self._file.stat()
@@ -101,16 +101,16 @@ class Accounts:
                 self._read = (version, _FILE.validate_json(self._file.read_bytes()))
             except ValidationError as error:
                 raise InputError(
-                    f"{self._file} is spoilt: {error.errors()[0]['msg']}. Fix it, or delete it and create "
+                    f"{self._file} is damaged: {error.errors()[0]['msg']}. Fix it, or delete it and create "
                     "the accounts again with `askback users add`."
                 ) from error
         return self._read[1]
 
     def check(self, name: str, password: str) -> User | None:
-        """Return whose password this is; None if it is wrong. Takes as long for names that nobody has."""
+        """Return the user if the password is right, else None. Unknown names take equally long."""
         account = self.all().get(name)
-        stored = account.hash if account is not None and account.hash else self._nobodys_hash
-        # One at a time: each takes 64 MB of memory.
+        stored = account.hash if account is not None and account.hash else self._dummy_hash
+        # One at a time: each verification takes 64 MB of memory.
         with self._checking:
             try:
                 self._hasher.verify(stored, password[:_LONGEST])
@@ -122,49 +122,49 @@ class Accounts:
         """Add an account; without a password it is for single sign-on.
 
         Raises:
-            InputError: if the name cannot be one or is taken, or the password is too short.
+            InputError: if the name is invalid or taken, or the password is too short.
         """
         if not _NAME.fullmatch(name) or name == OWNER:
             raise InputError(
-                f"{name!r} cannot be a name: up to 64 letters, digits and . _ @ -, and not {OWNER!r}, which "
-                "is whoever comes by the start link or the shared password."
+                f"{name!r} cannot be a name. Use up to 64 letters, digits and . _ @ -, and not {OWNER!r}, "
+                "which stands for users of the start link or the shared password."
             )
         if name in self.all():
-            raise InputError(f"{name} has an account already: change its password, or remove it first.")
+            raise InputError(f"{name} already has an account: change its password, or remove it first.")
         self._write({**self.all(), name: Account(role=role, hash=self._hash_password(password))})
 
     def set_password(self, name: str, password: str) -> None:
-        """Change a password, which ends all log-ins with the one before.
+        """Change a password and end all log-ins made with the old one.
 
         Raises:
-            InputError: if nobody is called so, or the password is too short.
+            InputError: if there is no such account, or the password is too short.
         """
         account = self._required(name)
         self._write({**self.all(), name: account.model_copy(update={"hash": self._hash_password(password)})})
 
     def remove(self, name: str) -> None:
-        """Remove an account, and with it all its log-ins.
+        """Remove an account and end all its log-ins.
 
         Raises:
-            InputError: if nobody is called so.
+            InputError: if there is no such account.
         """
         self._required(name)
         self._write({other: account for other, account in self.all().items() if other != name})
 
     @cached_property
-    def _nobodys_hash(self) -> str:
+    def _dummy_hash(self) -> str:
         return self._hasher.hash(secrets.token_hex())
 
     def _required(self, name: str) -> Account:
         if name not in (known := self.all()):
-            raise InputError(f"{name} has no account; these have: {', '.join(known) or 'nobody'}.")
+            raise InputError(f"{name} has no account. Existing accounts: {', '.join(known) or 'none'}.")
         return known[name]
 
     def _hash_password(self, password: str | None) -> str:
         if password is None:
             return ""
         if not _SHORTEST <= len(password) <= _LONGEST:
-            raise InputError(f"A password has {_SHORTEST} to {_LONGEST} characters.")
+            raise InputError(f"A password must have {_SHORTEST} to {_LONGEST} characters.")
         return self._hasher.hash(password)
 
     def _write(self, accounts: Mapping[str, Account]) -> None:
@@ -172,7 +172,7 @@ class Accounts:
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace a file whole; nobody else on the machine may read it."""
+    """Replace a file atomically; only its owner may read it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     draft.touch(mode=0o600)
@@ -182,10 +182,10 @@ def write_private(file: Path, text: str) -> None:
 
 # ---- askback users
 
-users_app = typer.Typer(no_args_is_help=True, help="Researchers who may log in, and what each may do.")
-_NameArgument = Annotated[str, typer.Argument(help="what they log in as")]
+users_app = typer.Typer(no_args_is_help=True, help="Manage researchers' accounts and roles.")
+_NameArgument = Annotated[str, typer.Argument(help="log-in name")]
 _PasswordOption = Annotated[
-    str | None, typer.Option(help="their password; asked for if left out, so that it stands in no history")
+    str | None, typer.Option(help="password; by default prompted for, so that no shell history keeps it")
 ]
 
 
@@ -195,20 +195,21 @@ def add_user(
     role: Annotated[
         Role,
         typer.Option(
-            help="viewer: reads; editor: judges, studies, runs, too; owner: also pays, erases, adds users"
+            help="viewer: reads; editor: also judges and manages studies and runs; owner: also pays, erases "
+            "and adds users"
         ),
     ],
     password: _PasswordOption = None,
-    sso: Annotated[bool, typer.Option("--sso", help="comes by single sign-on (app --sso-header)")] = False,
+    sso: Annotated[bool, typer.Option("--sso", help="use single sign-on (app --sso-header)")] = False,
 ) -> None:
-    """Let a researcher log in."""
+    """Add an account for a researcher."""
     _accounts().add(name, role, None if sso else password or _prompt_password())
     print(f"{name} may log in as {role}.")
 
 
 @users_app.command("list")
 def list_users() -> None:
-    """Show who may log in."""
+    """List the accounts."""
     table = Table(Column("name", no_wrap=True), "role", "logs in by")
     for name, account in sorted(_accounts().all().items()):
         table.add_row(name, account.role, "password" if account.hash else "single sign-on")
@@ -217,16 +218,16 @@ def list_users() -> None:
 
 @users_app.command("password")
 def change_password(name: _NameArgument, password: _PasswordOption = None) -> None:
-    """Give a researcher another password, which ends their log-ins."""
+    """Change a researcher's password and log them out everywhere."""
     _accounts().set_password(name, password or _prompt_password())
-    print(f"{name} has another password, and is logged out everywhere.")
+    print(f"{name} has a new password and is logged out everywhere.")
 
 
 @users_app.command("remove")
 def remove_user(name: _NameArgument) -> None:
-    """Let a researcher log in no more, and log them out. What they have done stays theirs in the log."""
+    """Remove a researcher's account and log them out. Their actions stay in the log under their name."""
     _accounts().remove(name)
-    print(f"{name} may not log in any more.")
+    print(f"{name} can no longer log in.")
 
 
 def _accounts() -> Accounts:

@@ -1,8 +1,8 @@
-"""Calls of the players' pages: show a page, begin an episode, move.
+"""Server calls of the players' pages: show a page, start an episode, make a move.
 
-Every call comes from a browser, so nothing in it is believed: its form is checked here, its right by the
-signed token. A call answers with a whole page made from `Sessions.view`, never from what the call said.
-What a call does to an episode or a study, its benchmark's actions know (`ui.declared.actions`).
+Every call comes from a browser and is not trusted: its form is validated here, its permission by the signed
+token. The answer is a complete page built from `Sessions.view`, never from the contents of the call.
+The actions of the benchmark carry it out (`ui.declared.actions`).
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ log = logging.getLogger(__name__)
 def _at_seat(
     answer: Callable[[DeclaredActions, Frame, Pass, Mapping[str, Any]], Awaitable[Answer]],
 ) -> Callable[[Actions, Mapping[str, Any]], Awaitable[Answer]]:
-    """Return a call of whoever holds a seat; from no page of an episode, it raises `TokenError`."""
+    """Return `answer` as a call for the holder of a seat; a bad token raises `TokenError`."""
 
-    async def called(self: Actions, call: Mapping[str, Any]) -> Answer:
+    async def handle(self: Actions, call: Mapping[str, Any]) -> Answer:
         benchmark, frame, seat = self._locate(PageCall.model_validate(call))
         try:
             return await answer(benchmark, frame, seat, call)
         except NotInLog:
             return benchmark.gone(frame, seat)
 
-    return called
+    return handle
 
 
 @dataclass(frozen=True)
 class Actions:
-    """The calls, on live objects.
+    """The calls of the players' pages, on live objects.
 
     Attributes:
-        served: the benchmarks, by the name that passes give them; the entry of the first is the home page.
-        research: path of the researchers' pages; None if they are not there.
+        served: benchmarks by name (`Pass.benchmark`); the entry page of the first is the home page.
+        research: path of the researchers' pages; None if they are not mounted.
     """
 
     next_set = _at_seat(DeclaredActions.next_set)
@@ -67,26 +67,26 @@ class Actions:
     research: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse two studies of one name: a link could not tell them apart.
+        """Refuse two studies with the same id: a link could not tell them apart.
 
         Raises:
-            InputError: names them.
+            InputError: if two benchmarks have a study of the same id.
         """
-        held: dict[str, str] = {}
+        owners: dict[str, str] = {}
         for name, benchmark in self.served.items():
             for card in benchmark.studies():
-                if held.setdefault(card.id, name) != name:
+                if owners.setdefault(card.id, name) != name:
                     raise InputError(
-                        f"study {card.id!r}: both {held[card.id]} and {name} have one of that id"
+                        f"study {card.id!r}: both {owners[card.id]} and {name} have a study with this id"
                     )
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The addresses of the players' pages."""
+        """The paths of the players' pages."""
         return (PLAY, STUDY, *(benchmark.link.path for benchmark in self.served.values()))
 
     async def page(self, call: Mapping[str, Any]) -> Answer:
-        """Return the page at the call's path: the dialogue that its token belongs to, or home."""
+        """Return the page at the call's path: an episode, a study's welcome page, or an entry page."""
         asked = PageCall.model_validate(call)
         first = next(iter(self.served.values()))
         paths = {benchmark.link.path: benchmark for benchmark in self.served.values()}
@@ -97,14 +97,14 @@ class Actions:
             if asked.path == STUDY:
                 return {"html": self._welcome(asked)}
             return {"html": await entry.home(self._frame(asked, active=entry.link.name))}
-        except Exception:  # the boundary: whatever went wrong, the person sees a page that says so
-            log.exception("a page could not be made: %s", asked.path)
+        except Exception:  # the boundary: the person sees a page that says something went wrong
+            log.exception("a page could not be built: %s", asked.path)
             return {"html": message_page(self._frame(asked), "failed")}
 
     async def start(self, call: Mapping[str, Any]) -> Answer:
-        """Begin an episode; answers with the address of its page, or with the problem in words.
+        """Start an episode; answer with the address of its page, or with the ``problem`` as text.
 
-        ``benchmark`` names the benchmark; without it, it is the home page's.
+        ``benchmark`` in the call names the benchmark; the default is that of the home page.
         """
         try:
             if (name := str(call.get("benchmark", next(iter(self.served))))) not in self.served:
@@ -117,27 +117,27 @@ class Actions:
     # Studies
 
     def _welcome(self, asked: PageCall) -> str:
-        frame, held = self._frame(asked), self._held_study(asked, DeclaredActions.study)
-        return study_message(frame, "unknown") if held is None else held[0].welcome(frame, held[1])
+        frame, study = self._frame(asked), self._find_study(asked, DeclaredActions.study)
+        return study_message(frame, "unknown") if study is None else study[0].welcome(frame, study[1])
 
     async def enter_study(self, call: Mapping[str, Any]) -> Answer:
-        """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
+        """Ask for a place in a study; answer as `start` does, or with a page that says why there is none."""
         asked = PageCall.model_validate(call)
-        # Whether a place is left is found out on entering, so that it need not be counted here.
-        frame, held = self._frame(asked), self._held_study(asked, DeclaredActions.card_of)
-        if held is None:
+        # Entering checks whether a place is left, so places need not be counted here.
+        frame, study = self._frame(asked), self._find_study(asked, DeclaredActions.card_of)
+        if study is None:
             return {"html": study_message(frame, "unknown")}
-        benchmark, card = held
+        benchmark, card = study
         try:
             return await benchmark.enter(frame, card, call)
         except (AskbackError, ValidationError) as error:
             log.warning("a study could not be entered: %s", error)
             return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
 
-    def _held_study(
+    def _find_study(
         self, asked: PageCall, find: Callable[[DeclaredActions, str], StudyCard | None]
     ) -> tuple[DeclaredActions, StudyCard] | None:
-        """Return the study that an address names, with the benchmark that holds it; None if there is none."""
+        """Return the study named by an address and its benchmark; None if there is no such study."""
         study_id = dict(parse_qsl(asked.query)).get("study", "")
         cards = ((benchmark, find(benchmark, study_id)) for benchmark in self.served.values())
         return next(((benchmark, card) for benchmark, card in cards if card is not None), None)
@@ -162,16 +162,16 @@ class Actions:
         return {"html": invitation_page(frame, benchmark.link, seat.seat)}
 
     async def take_seat(self, call: Mapping[str, Any]) -> Answer:
-        """Take the seat that the page invites to; answers as `start` does, or with a page that says why not.
+        """Take the seat of an invitation; answer as `start` does, or with a page that says why not.
 
-        Whoever has it already is led to it again.
+        Somebody who already holds the seat is led back to it.
         """
         asked = EnterCall.model_validate(call)
         frame = self._frame(asked)
         try:
             seat = self.signer.read_any(_token(asked))
             if not seat.is_invitation:
-                raise TokenError("this link invites nobody")
+                raise TokenError("this link is not an invitation")
             sessions = self._serving(seat).sessions
         except TokenError:
             return {"html": message_page(frame, "bad_link")}
@@ -184,7 +184,7 @@ class Actions:
         return {"go": address(self.signer.sign(replace(seat, holder=holder)))}
 
     async def send(self, call: Mapping[str, Any]) -> Answer:
-        """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
+        """Submit a turn; if ``accepted`` is true in the answer, the page drops the draft."""
         try:
             return {"accepted": False} | await self._send(call)
         except TokenError:
@@ -192,9 +192,9 @@ class Actions:
             return {"accepted": False, "html": message_page(frame, "bad_link")}
 
     async def state(self, token: str) -> Answer:
-        """Return where a dialogue stands, for a page that waits.
+        """Return the state of an episode, for a page that polls.
 
-        Whoever has invited others is told how many have taken their seats (``taken``), too.
+        For the host it includes the number of invited people who have taken their seats (``taken``).
 
         Raises:
             TokenError: if the token is not ours, or its benchmark is not served.
@@ -205,10 +205,10 @@ class Actions:
         return await benchmark.state(seat) | taken
 
     def _locate(self, asked: PageCall) -> tuple[DeclaredActions, Frame, Pass]:
-        """Return the benchmark of the episode that a call's token is for, the page's frame, and the seat.
+        """Return the benchmark, the page's frame and the seat for a call's token.
 
         Raises:
-            TokenError: if the call comes from no page of an episode that is served here.
+            TokenError: if the token is not valid, or its benchmark is not served.
         """
         seat = self.signer.read(_token(asked))
         return self._serving(seat), self._frame(asked), seat

@@ -1,4 +1,4 @@
-"""Everything that pages call: nothing in a call is believed, and what is not asked for is left alone."""
+"""Schemas of the calls that pages make. Calls are not trusted; unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from simulator.seats import Reply
 
 Answer = dict[str, Any]
 BROWSER_KEY: Final = r"^[A-Za-z0-9_-]{16,64}$"
-"""The form of what a browser draws once and keeps: it says who comes again."""
+"""Pattern of the random key that a browser keeps, by which a returning participant is recognised."""
 PLAY: Final = "/play"
-"""Where every episode is played, whatever the benchmark."""
+"""The page of every episode, for all benchmarks."""
 STUDY: Final = "/study"
-"""The welcome page of the study that the query names: Gradio's page works on the first level only."""
+"""The welcome page of the study in the query (Gradio pages only work at the first level of a path)."""
 
 _Id = Annotated[str, Field(max_length=40)]
 _Name = Annotated[str, Field(max_length=200)]
 _Answer = Annotated[str, Field(max_length=4000)]
 _Typed = Annotated[str, Field(max_length=20_000)]
-"""Letters of a text that get as far as the benchmark, which says in words that it is too long."""
+"""A text long enough for the benchmark itself to say that it is too long."""
 _Scalar = bool | int | float | _Typed | None
 _Entry = _Scalar | dict[_Name, _Scalar]
 _Filled = dict[_Name, _Scalar | Annotated[list[_Entry], Field(max_length=1000)]]
-"""The values of the fields of a form that are shown, by name."""
+"""Values of a form's visible fields, by name."""
 _Render = Annotated[str, Field(pattern=r"^[\w-]{8,64}$")]
 
 
 class Call(BaseModel):
-    """A call of the browser."""
+    """A call from a browser."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class PageCall(Call):
-    """A call that says which page it comes from.
+    """A call that names the page it comes from.
 
     Attributes:
-        language: of the page.
-        path: of the page.
-        query: its query string, without the leading ``?``.
+        language: language of the page.
+        path: path of the page.
+        query: query string of the page, without the leading ``?``.
     """
 
     language: str = Field(default="en", max_length=16)
@@ -51,13 +51,13 @@ class PageCall(Call):
 
 
 class StartCall(Call):
-    """Begin an episode of free play.
+    """Start an episode of free play.
 
     Attributes:
-        item: its place among the items; None for any.
-        item_language: of the item, where that can be chosen.
+        item: index of the item; None for a random one.
+        item_language: language of the item, if it can be chosen.
         others: who sits in each other seat.
-        rules: what was chosen beside them.
+        rules: the other choices of the entry page.
     """
 
     language: str = Field(default="en", max_length=16)
@@ -69,25 +69,25 @@ class StartCall(Call):
 
 
 class EnterCall(PageCall):
-    """Ask for a place in a study, whose welcome page it comes from, or take a seat that a page invites to.
+    """Ask for a place in a study from its welcome page, or take a seat from an invitation.
 
     Attributes:
-        participant_key: stands for the browser where no platform says who comes.
+        participant_key: identifies the browser if no platform identifies the participant.
     """
 
     participant_key: str = Field(pattern=BROWSER_KEY)
 
 
 class MoveCall(Call):
-    """A turn: what was said, or a form that was filled in.
+    """A turn: a text, or a filled-in form.
 
     Attributes:
-        render: drawn once per turn by the browser; with `number` the idempotency key.
-        number: number that the turn was to have when the page was rendered.
-        keys_used: whether it was sent without the mouse.
-        pasted: characters that came by the clipboard, or were dropped in.
-        answers: to a study's own questions, by their ids.
-        filled: of a form.
+        render: random key that the browser makes once per turn; the idempotency key together with `number`.
+        number: the expected number of the turn when the page was rendered.
+        keys_used: True if it was sent by keyboard.
+        pasted: number of characters that were pasted or dropped in.
+        answers: answers to the study's own questions, by question id.
+        filled: values of a form.
     """
 
     render: _Render
@@ -101,7 +101,7 @@ class MoveCall(Call):
     filled: _Filled = Field(default_factory=dict, max_length=100)
 
     def reply(self) -> Reply:
-        """Return the turn as the sessions take it."""
+        """Return the turn as a reply for the sessions."""
         move: dict[str, Any] = {**self.filled, "keys_used": self.keys_used}
         if self.answers:
             move["answers"] = self.answers
@@ -113,28 +113,28 @@ class MoveCall(Call):
 
 
 class CheckCall(PageCall):
-    """Ask what is wrong with a form, before it is sent."""
+    """Validate a form before it is sent."""
 
     filled: _Filled = Field(default_factory=dict, max_length=100)
 
 
 class JudgeCall(PageCall):
-    """A person's own verdict on an episode of free play that is over."""
+    """A player's own verdict on a finished episode of free play."""
 
     render: _Render
     success: bool
 
 
 class AcknowledgeCall(PageCall):
-    """Say that a researcher's message has been read.
+    """Confirm that a researcher's message has been read.
 
     Attributes:
-        message: its id.
+        message: id of the message.
     """
 
     message: str = Field(pattern=r"^[0-9a-f]{16}$")
 
 
 def address(token: str) -> str:
-    """Return the address of the page of the seat that `token` is for."""
+    """Return the address of the page for the seat of `token`."""
     return f"{PLAY}?{urlencode({'t': token})}"

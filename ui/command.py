@@ -1,4 +1,4 @@
-"""`askback app`: the sessions of every benchmark, and the server over them."""
+"""The command `askback app`: sets up the sessions of every benchmark and starts the server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 _KEEP_ALIVE = 75
-"""Seconds for which a connection waits for its next request: people think longer than uvicorn's 5."""
+"""Seconds a connection waits for its next request: people think longer than uvicorn's default of 5."""
 
 
 def app_command(
@@ -51,45 +51,45 @@ def app_command(
     items: Annotated[
         list[str] | None,
         typer.Option(
-            help="what is played in free play, as BENCHMARK=DATA: registered data, a file or a folder, as "
-            "`askback run BENCHMARK --data` takes it (several: give it again)"
+            help="items for free play, as BENCHMARK=DATA: registered data, a file or a folder, as for "
+            "`askback run BENCHMARK --data` (repeatable)"
         ),
     ] = None,
     study: Annotated[
         list[Path] | None,
-        typer.Option(help="a study file (several: give it again); default: those that come with Askback"),
+        typer.Option(help="a study file (repeatable); default: the studies that come with Askback"),
     ] = None,
     base_url: BaseUrlOption = None,
     opponent: Annotated[
         list[str] | None,
         typer.Option(
-            help="a model that people may choose as their opposite, such as openai/llama or "
-            "openai/llama@http://host:8000/v1 (several: give it again)"
+            help="a model that people may choose to play with, such as openai/llama or "
+            "openai/llama@http://host:8000/v1 (repeatable)"
         ),
     ] = None,
     timeout: TimeoutOption = None,
     host_name: Annotated[
         list[str] | None,
-        typer.Option(help="a name that people reach this server by (several: give it again)"),
+        typer.Option(help="a host name of this server (repeatable)"),
     ] = None,
     proxy: Annotated[
         list[str] | None,
-        typer.Option(help="address or network of a proxy whose X-Forwarded headers count (several: again)"),
+        typer.Option(help="address or network of a proxy whose X-Forwarded headers are trusted (repeatable)"),
     ] = None,
     sso_header: Annotated[
         str,
         typer.Option(
-            help="header in which a --proxy names the researcher it has logged in, such as X-Forwarded-User; "
-            "`askback users add` gives them their role"
+            help="header in which a --proxy names the researcher it has authenticated, such as "
+            "X-Forwarded-User; roles come from `askback users add`"
         ),
     ] = "",
     starts_per_minute: Annotated[
-        int, typer.Option(min=0, help="episodes that one address may begin per minute; 0: no limit")
+        int, typer.Option(min=0, help="episodes that one address may start per minute; 0: no limit")
     ] = STARTS_PER_MINUTE,
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
-    data = dict(map(_chosen_items, items or ()))
+    data = dict(map(_parse_items, items or ()))
     access = Access.checked(host, host_name or (), proxy or (), sso_header)
     _refuse_busy(host, port)
     _require_writable(home())
@@ -100,9 +100,9 @@ def app_command(
             recorder=writer.post,
         )
         models = Models(options=options)
-        held = held_studies(study)
-        _require_models(opponent or (), [each for studies in held.values() for each in studies], options)
-        # Whoever has a server of their own is not offered other people's models there.
+        chosen_studies = read_studies(study)
+        _require_models(opponent or (), [one for some in chosen_studies.values() for one in some], options)
+        # With a server of one's own, the models of public providers are not offered.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
         declared: list[PlaySessions] = []
         for benchmark in catalog.installed():
@@ -116,23 +116,23 @@ def app_command(
                 reader,
                 models,
                 data=data.get(name, BUILTIN),
-                studies=held.get(name),
+                studies=chosen_studies.get(name),
                 opponents=chosen,
             )
-            # What this command names has to be there; what is merely installed has not.
-            named = name in data or held.get(name)
+            # A benchmark named in this command must load; one that is merely installed may fail.
+            named = name in data or chosen_studies.get(name)
             sessions = make() if named else attempt(f"{name} in the browser", make)
             if sessions is not None:
                 declared.append(sessions)
             data.pop(name, None)
         if data:
-            raise InputError(f"--items: {next(iter(data))} is no benchmark whose items can be chosen.")
+            raise InputError(f"--items: {next(iter(data))} is not a benchmark whose items can be chosen.")
         offered = (each.name for each in menu((), os.environ, chosen) if each.available)
         runs = RunProcesses(path, [f"--base-url={each}" for each in base_url or ()])
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         try:
-            # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
+            # Gradio takes seconds to import; neither this command's help nor its errors should wait for it.
             import_gradio()
             from ui.research.mount import research_mount
             from ui.server import create_server
@@ -143,7 +143,7 @@ def app_command(
                 writer,
                 reader,
                 home=home(),
-                # Printed as it is: a link that a console breaks over two lines cannot be clicked.
+                # Not by rich, which would wrap it: a link broken over two lines cannot be clicked.
                 announce=lambda token: print(
                     f"For researchers, one browser: {link}/research?token={token}", flush=True
                 ),
@@ -165,11 +165,11 @@ def app_command(
             runs.close()
 
 
-def _chosen_items(text: str) -> tuple[str, str]:
-    """Read ``BENCHMARK=DATA``.
+def _parse_items(text: str) -> tuple[str, str]:
+    """Return benchmark and data of ``BENCHMARK=DATA``.
 
     Raises:
-        InputError: if it is not of that form.
+        InputError: if `text` is not of that form.
     """
     name, sign, data = text.partition("=")
     if not sign:
@@ -177,47 +177,45 @@ def _chosen_items(text: str) -> tuple[str, str]:
     return name, data
 
 
-def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], options: ModelOptions) -> None:
-    """Make sure that every model that people may meet is there, before anybody meets it.
+def _require_models(opponents: Sequence[str], chosen: Sequence[studies.Study], options: ModelOptions) -> None:
+    """Check before the server starts that every model that people may play with answers.
 
     Raises:
-        InputError: if one does not answer; says who, and why.
+        InputError: if one does not; the message names the model and the reason.
     """
-    unbound = [study for study in held if study.model_budget is None]
+    unbound = [study for study in chosen if study.model_budget is None]
     needs = merge_needs([dict.fromkeys(opponents, Needs()), *map(needs_opposite, unbound)])
     missing = dict(missing_models(needs, options))
-    for study in held:
+    for study in chosen:
         if study not in unbound:
             missing |= absent_opposite(study, options)
     for name, error in missing.items():
-        raise InputError(
-            f"{bare_name(name)} cannot sit opposite people: {why_absent(name, error)}"
-        ) from error
+        raise InputError(f"{bare_name(name)} cannot play with people: {why_absent(name, error)}") from error
 
 
-def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
-    """Return the studies in `files` by benchmark, all of which are named; nothing if there are no files.
+def read_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
+    """Return the studies in `files`, with a key for every benchmark; empty if there are no files.
 
     Raises:
-        InputError: if a file is wrong, or its benchmark holds no studies.
+        InputError: if a file is faulty, or its benchmark does not support studies.
     """
     if not files:
         return {}
-    held: dict[str, list[studies.Study]] = {
+    found: dict[str, list[studies.Study]] = {
         benchmark.name: [] for benchmark in catalog.installed() if material_type(benchmark) is not None
     }
     for file in files:
         study = studies.read_study(file)
-        if study.benchmark not in held:
-            raise InputError(f"{file}: {study.benchmark} holds no studies; these do: {', '.join(held)}.")
-        held[study.benchmark].append(study)
-    return held
+        if study.benchmark not in found:
+            raise InputError(f"{file}: {study.benchmark} has no studies; these do: {', '.join(found)}.")
+        found[study.benchmark].append(study)
+    return found
 
 
 def _serve(server: FastAPI, host: str, port: int) -> None:
     import uvicorn
 
-    # What has been imported stays: the collector need not look through it again and again.
+    # Imported objects stay alive: keep the collector from scanning them again and again.
     gc.collect()
     gc.freeze()
     uvicorn.run(
@@ -225,9 +223,9 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
         host=host,
         port=port,
         log_level="warning",
-        # `ui.security` reads what proxies say, of those that were named.
+        # `ui.security` reads the headers of named proxies.
         proxy_headers=False,
-        # A server whose start fails says so: the pages' queues begin with it.
+        # Report a failing start: Gradio's queues start with the lifespan.
         lifespan="on",
         http=PatientProtocol,
         timeout_keep_alive=_KEEP_ALIVE,
@@ -242,7 +240,7 @@ def _require_writable(folder: Path) -> None:
             file.flush()
     except OSError as error:
         raise InputError(
-            f"The Askback folder {folder} cannot be written ({error.strerror}); make it writable, or name "
+            f"The Askback folder {folder} is not writable ({error.strerror}). Make it writable, or name "
             f"another one in {HOME_VARIABLE}."
         ) from error
 
@@ -254,5 +252,5 @@ def _refuse_busy(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise InputError(
-                f"Cannot listen on {host}:{port} ({error.strerror}); choose others with --host and --port."
+                f"Cannot listen on {host}:{port} ({error.strerror}). Choose others with --host and --port."
             ) from error

@@ -1,7 +1,7 @@
-"""Gradio as Askback has it: its import, the settings of every page that is mounted, and its look.
+"""Askback's setup of Gradio: its import, the settings of every mounted page, and the theme.
 
 The settings follow measurements and Gradio's source (6.25 to 6.31): no analytics, no run history, no public
-API, no limit of one call at a time. Gradio takes seconds to import, so each function imports it for itself.
+API, no limit of one call at a time. Gradio takes seconds to import, so it is imported inside functions.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 KEPT_SESSIONS: Final = 64
-"""Sessions that Gradio keeps. Nothing of ours is in them, and the browser names them as it likes."""
-_LOOKS_EVERY: Final = 0.03
-"""Seconds between two looks of Gradio's queue at whether there is anything to do."""
-_SELDOM: Final = 5.0
-"""The same where no function of Gradio's can be called."""
+"""Sessions that Gradio keeps. They contain nothing of ours, and browsers choose their names freely."""
+_POLL_SECONDS: Final = 0.03
+"""Interval at which Gradio's queue polls for work."""
+_IDLE_POLL_SECONDS: Final = 5.0
+"""The interval for blocks without functions that could be called."""
 _SANS: Final = (
     *("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "Helvetica Neue", "Arial"),
     *("PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", "Source Han Sans SC"),
@@ -48,16 +48,16 @@ _MONO: Final = (
 
 
 def import_gradio() -> None:
-    """Import Gradio without the interface files (``.pyi``) that it makes anew of each component.
+    """Import Gradio without generating interface files (``.pyi``) for its components.
 
-    They are nearly half of the time that its import takes, and where several processes import it at once they
-    write into each other's. It goes without them where a component's file cannot be found.
+    Generating them takes nearly half of the import time, and processes that import Gradio concurrently would
+    overwrite each other's. Gradio skips a component whose source file cannot be found.
     """
     find_file = inspect.getfile
 
     def getfile(source: Any) -> str:
         if getattr(source, "__module__", "").startswith("gradio."):
-            raise OSError("no interface file is made of it")
+            raise OSError("no interface file wanted")
         return find_file(source)
 
     with patch.object(inspect, "getfile", getfile):
@@ -65,16 +65,16 @@ def import_gradio() -> None:
 
 
 def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
-    """Mount `blocks` with the settings that every Gradio page of Askback has."""
+    """Mount `blocks` with the settings shared by all Gradio pages of Askback."""
     from gradio import mount_gradio_app
 
-    # Gradio warns of what nobody has asked for.
+    # Gradio warns about a mode that we do not use.
     warnings.filterwarnings("ignore", "SSR mode is not supported with multi-page apps", UserWarning)
     blocks.max_threads = 40
     blocks.state_session_capacity = KEPT_SESSIONS
     blocks.queue(api_open=False, default_concurrency_limit=None, status_update_rate=10)
-    # Else an idle server looks for work a thousand times a second, and for progress a hundred times.
-    pause = _LOOKS_EVERY if blocks.fns else _SELDOM
+    # By default, an idle server polls for work a thousand times a second, and for progress a hundred times.
+    pause = _POLL_SECONDS if blocks.fns else _IDLE_POLL_SECONDS
     blocks._queue.sleep_when_free = blocks._queue.progress_update_sleep_when_free = pause
     mount_gradio_app(
         app,
@@ -90,20 +90,20 @@ def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
         pwa=False,
         mcp_server=False,
         theme=_theme(),
-        # Gradio looks components up by what the browser names, and says 500 of what is not there.
-        app_kwargs={"openapi_url": None, "exception_handlers": {KeyError: _not_there}},
+        # Gradio looks up components named by the browser and would answer 500 for unknown ones.
+        app_kwargs={"openapi_url": None, "exception_handlers": {KeyError: _answer_404}},
     )
 
 
-async def _not_there(request: Request, error: Exception) -> JSONResponse:
+async def _answer_404(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": "there is nothing here"}, status_code=404)
 
 
 def _theme() -> Base:
-    """Return the look of Gradio's components, which load no fonts.
+    """Return the theme of Gradio's components, which loads no fonts.
 
-    The colours are defined once, in ``static/askback.css``; ``theme.yaml`` says what has which, so that a
-    change of palette, or of light and dark, reaches everything.
+    The colours are defined in ``static/askback.css`` only; ``theme.yaml`` maps Gradio's names to them, so a
+    change of the palette, or between light and dark, reaches everything.
     """
     from gradio.themes import Base
     from gradio.themes.utils import sizes
@@ -115,11 +115,11 @@ def _theme() -> Base:
         spacing_size=sizes.spacing_md,
         radius_size=sizes.radius_lg,
     )
-    coloured = read_yaml(Path(__file__).with_name("theme.yaml")).items()
-    # The CSS variables change with the mode themselves, so both modes get the same reference.
+    names_by_colour = read_yaml(Path(__file__).with_name("theme.yaml")).items()
+    # The CSS variables themselves change with the mode, so both modes get the same reference.
     colours = {
         f"{name}{mode}": f"var(--ab-{colour})"
-        for colour, names in coloured
+        for colour, names in names_by_colour
         for name in names
         for mode in ("", "_dark")
     }

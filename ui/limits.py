@@ -1,7 +1,7 @@
-"""Limits on what one client may take of the server: bodies, time, sessions, beginnings.
+"""Limits per client on the size, duration and frequency of requests.
 
-The players' pages send a few hundred bytes a call and begin an episode now and then; whoever sends more,
-slower or oftener than any page does is refused before it costs memory or a row of the log.
+The players' pages send a few hundred bytes per call and rarely start an episode. A client that sends more,
+more slowly or more often than any page is refused before it costs memory or a row in the log.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 MAX_BODY: Final = 256 * 1024
-"""Bytes of a request's body: the longest form of a page takes some 60 KB."""
+"""Maximum bytes of a request body; the longest form of a page takes about 60 KB."""
 BODY_SECONDS: Final = 20.0
-"""Seconds in which a body must have come."""
+"""Seconds within which the body must arrive."""
 HEAD_SECONDS: Final = 20.0
-"""Seconds in which the head of a request must have come, counted from the connection or the last answer."""
+"""Seconds within which a request's head must arrive, from the connection or the last response."""
 MAX_HEAD: Final = 64 * 1024
-"""Bytes of a head, about: what has come is counted piece by piece."""
+"""Maximum bytes of a request's head, approximately: received data is counted in chunks."""
 STARTS_PER_MINUTE: Final = 60
 _BURST: Final = 60
 _KEPT_CLIENTS: Final = 10_000
@@ -37,7 +37,7 @@ _LONGEST_WAIT: Final = 300.0
 
 @lru_cache(maxsize=1024)
 def ip_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address that a text is; None if it is none. An IPv4 address may stand in an IPv6 one."""
+    """Parse an IP address; return None if `text` is not one. IPv4 inside IPv6 is unwrapped."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -46,7 +46,7 @@ def ip_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def client_group(address: str) -> str:
-    """Return what counts as one client: an IPv4 address, or the /64 network that an IPv6 host picks from."""
+    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
     parsed = ip_address(address)
     if isinstance(parsed, IPv6Address):
         return str(IPv6Network((parsed, 64), strict=False))
@@ -54,14 +54,12 @@ def client_group(address: str) -> str:
 
 
 class Starts:
-    """Limits on how often clients and participants may begin something; the clock is the caller's.
-
-    Each has a bucket that fills again at a steady rate.
+    """Rate limits (token buckets) on how often clients and participants may start something.
 
     Args:
-        per_minute: beginnings per minute that a client may keep up; 0 for no limit. A participant may keep
-            up a sixth of it.
-        burst: beginnings of a client that may come at once, as when a class opens its links.
+        per_minute: sustained starts per minute of a client; 0 for no limit. A participant has a sixth of it.
+        burst: starts that a client may make at once, as when a class opens its links.
+        clock: returns the current time in seconds.
     """
 
     def __init__(
@@ -76,14 +74,14 @@ class Starts:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str, participant: str = "") -> float:
-        """Count one beginning.
+        """Count one start.
 
         Args:
-            client: address that it comes from.
-            participant: whom it is for, if anybody says so.
+            client: address of the client.
+            participant: key of the participant, if known.
 
         Returns:
-            0 if it may be, else the seconds until it may.
+            0 if the start is allowed, else the seconds until it is.
         """
         if self._rate <= 0:
             return 0.0
@@ -94,7 +92,7 @@ class Starts:
         left = {key: self._tokens_now(key, rate, burst, now) for key, rate, burst in keys}
         wait = max(0.0, *((1 - left[key]) / rate for key, rate, _ in keys))
         if wait:
-            # What is refused takes nothing: whoever tries again and again uses up nobody else's.
+            # A refusal costs no tokens, so that retries do not use up those of others.
             return wait
         for key, amount in left.items():
             self._left[key] = (amount - 1, now)
@@ -104,13 +102,12 @@ class Starts:
         return 0.0
 
     def _tokens_now(self, key: str, rate: float, burst: float, now: float) -> float:
-        """Return what is in a bucket by now."""
         left, since = self._left.get(key, (burst, now))
         return min(burst, left + (now - since) * rate)
 
 
 class Throttle:
-    """Makes a client (or a name) wait after failures, twice as long each time; the clock is the caller's."""
+    """Exponential back-off for a client (or a name) after failures, beyond `free` failures."""
 
     def __init__(self, free: int = 5, clock: Callable[[], float] = time.monotonic) -> None:
         self._free = free
@@ -119,7 +116,7 @@ class Throttle:
         self._failures: dict[str, tuple[int, float]] = {}
 
     def wait(self, client: str) -> float:
-        """Return seconds until `client` may try again, 0 if at once."""
+        """Return the seconds until `client` may try again; 0 if it may do so now."""
         with self._lock:
             failures, since = self._failures.get(client, (0, 0.0))
         if failures < self._free:
@@ -128,7 +125,7 @@ class Throttle:
         return max(0.0, since + pause - self._clock())
 
     def failed(self, client: str) -> None:
-        """Note a failure."""
+        """Count a failure."""
         with self._lock:
             failures, _ = self._failures.pop(client, (0, 0.0))
             self._failures[client] = (failures + 1, self._clock())
@@ -142,7 +139,7 @@ class Throttle:
 
 
 class Bodies:
-    """Refuses bodies that are too large (413) or too slow (408), before anything reads them."""
+    """Middleware that refuses bodies that are too large (413) or too slow (408) before they are used."""
 
     def __init__(self, app: ASGIApp, *, most: int = MAX_BODY, seconds: float = BODY_SECONDS) -> None:
         self.app = app
@@ -150,7 +147,7 @@ class Bodies:
         self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body and pass on, or answer 408 or 413."""
+        """Read the body and pass the request on, or answer 408 or 413."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self.app(scope, receive, send)
             return
@@ -174,7 +171,6 @@ class Bodies:
         await self.app(scope, replay, send)
 
     async def _read(self, receive: Receive) -> bytes | None:
-        """Return the whole body; None if it is too large."""
         body = bytearray()
         while True:
             message = await receive()
@@ -185,15 +181,15 @@ class Bodies:
                 return bytes(body)
 
     async def _refuse(self, status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
-        # What has not been read must not be taken for the next request.
+        # Unread bytes must not be taken for the next request.
         answer = PlainTextResponse(reason, status_code=status, headers={"Connection": "close"})
         await answer(scope, receive, send)
 
 
 class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """Uvicorn's HTTP protocol, which closes connections whose request does not come to its head's end.
+    """Uvicorn's HTTP protocol with a time and size limit for the head of a request.
 
-    Uvicorn itself waits for ever for the rest of a head, and httptools reads one of any size.
+    Uvicorn itself waits for the rest of a head forever, and httptools reads heads of any size.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -202,12 +198,12 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._unfinished = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Start waiting for a request."""
         super().connection_made(transport)
         self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
     def data_received(self, data: bytes) -> None:
-        """Take data; wait no longer once a request is being answered."""
+        """Pass data on; stop waiting once a request is being answered."""
         super().data_received(data)
         if self._answering():
             self._unfinished = 0
@@ -220,7 +216,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -234,7 +230,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     def _give_up(self) -> None:
         self._stop_waiting()
-        # A WebSocket is none of this protocol's any more.
+        # A WebSocket connection has switched to another protocol.
         upgraded = self.transport.get_protocol() is not self
         if not upgraded and not self._answering() and not self.transport.is_closing():
             self.transport.close()

@@ -1,4 +1,4 @@
-"""From data to HTML: templates in ``ui/templates``, every value escaped; the frame of pages."""
+"""Rendering of data as HTML with the templates in ``ui/templates`` (autoescaped), and the frame of pages."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _FOLDER = Path(__file__).parent / "templates"
 
 @cache
 def environment() -> Environment:
-    """Return the one environment, whose templates put nothing unescaped on a page but their own markup."""
-    made = Environment(
+    """Return the shared Jinja environment, which escapes every value."""
+    created = Environment(
         loader=FileSystemLoader(_FOLDER, encoding="utf-8"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -32,20 +32,20 @@ def environment() -> Environment:
         auto_reload=False,
     )
     for shared in (browser_texts, opponent_words, say, small_map, speaker, steps_data, tongue, trouble_text):
-        made.globals[shared.__name__] = shared
-    return made
+        created.globals[shared.__name__] = shared
+    return created
 
 
 @pass_context
 def say(context: Context, value: object) -> str:
-    """Return what a block of the page says (`Strings.say`)."""
+    """Return the text of a block's value (`Strings.say`)."""
     texts: Strings = context["t"]
     return texts.say(context["link"].name, value)
 
 
 @pass_context
 def tongue(context: Context, value: object) -> str:
-    """Return the attribute that says in which language a block says something."""
+    """Return the ``lang`` attribute for a block's value."""
     own = context.get("language") or context["view"].language
     language = context["t"].language if isinstance(value, Message | Translated) else own
     return Markup(f' lang="{escape(language)}"')
@@ -53,7 +53,7 @@ def tongue(context: Context, value: object) -> str:
 
 @pass_context
 def speaker(context: Context, seat: str) -> str:
-    """Return what whoever sits in `seat` is called beside what they say."""
+    """Return the name shown next to the messages of `seat`."""
     texts: Strings = context["t"]
     if "view" in context and seat == context["view"].seat:
         return texts("seat.you")
@@ -62,7 +62,7 @@ def speaker(context: Context, seat: str) -> str:
 
 
 def browser_texts(texts: Strings) -> str:
-    """Return the texts that our script shows by itself, as JSON."""
+    """Return the texts used by the browser scripts, as JSON."""
     messages = {name: texts(f"app.{name}") for name in ("offline", "failed", "copied", "copy_failed")}
     messages["empty"] = texts("play.empty")
     return json.dumps(messages, ensure_ascii=False)
@@ -78,12 +78,12 @@ def render(template: str, texts: Strings, **context: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkLink:
-    """The way from pages to a benchmark's entry.
+    """The link to a benchmark's entry page.
 
     Attributes:
-        name: begins the names of its texts: ``{name}.name``, ``{name}.card_text``, ``{name}.card_link``.
-        path: of its entry.
-        icon: on its card.
+        name: prefix of the benchmark's texts: ``{name}.name``, ``{name}.card_text``, ``{name}.card_link``.
+        path: path of the entry page.
+        icon: icon on the benchmark's card.
     """
 
     name: str
@@ -93,15 +93,15 @@ class BenchmarkLink:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The contents of a page's frame.
+    """The data of a page's frame.
 
     Attributes:
-        texts: the interface's texts.
-        path: the page's path, for the language switch.
-        query: its query string, without the leading ``?``.
-        research: where the researchers' pages are; None if there are none.
-        active: the entry of the bar that is this page (``research``, a benchmark's name), or empty.
-        benchmarks: those that can be played; the entry of the first is the home page.
+        texts: texts of the interface.
+        path: path of the page, for the language switch.
+        query: query string of the page, without the leading ``?``.
+        research: path of the researchers' pages; None if they are not mounted.
+        active: entry of the bar to highlight (``research``, a benchmark's name), or empty.
+        benchmarks: benchmarks that can be played; the entry page of the first is the home page.
     """
 
     texts: Strings
@@ -113,28 +113,28 @@ class Frame:
 
     @property
     def switch(self) -> str:
-        """The link to the same page in the other language."""
+        """Link to the same page in the other language."""
         kept = [(name, value) for name, value in parse_qsl(self.query) if name != "lang"]
         return f"{self.path}?{urlencode([*kept, ('lang', self.other_language)])}"
 
     @property
     def other_language(self) -> str:
-        """Tag of the language that the switch leads to."""
+        """Tag of the language that the switch selects."""
         return next(language for language in LANGUAGES if language != self.texts.language)
 
 
 def message_page(frame: Frame, name: str) -> str:
-    """Return a page that says in a friendly way that something is not possible (``message.{name}_title``)."""
+    """Return a page that explains why something is not possible (``message.{name}_title``)."""
     return render("message", frame.texts, frame=frame, name=name)
 
 
-# ---- opponents that can be chosen, as an entry page offers them
+# ---- opponents offered on an entry page
 
 
 def opponent_words(texts: Strings, opponent: Opponent, key: str) -> tuple[str, str, str]:
-    """Return an opponent's kind (``offline``, ``model``, ``person``), name, and what to know about them.
+    """Return an opponent's kind (``offline``, ``model``, ``person``), name and note.
 
-    The words are those under `key`, else those of their kind; of somebody who cannot play they say why.
+    The texts are those under `key`, else those of the kind. The note of an unavailable opponent says why.
     """
     provider = opponent.name.partition("/")[0]
     kind = provider if provider in ("offline", PERSON) else "model"
@@ -145,12 +145,12 @@ def opponent_words(texts: Strings, opponent: Opponent, key: str) -> tuple[str, s
     return kind, label, texts.get(f"{key}.{slug}_note", texts(f"home.opponents.{kind}_note"))
 
 
-# ---- a tree of answers: its shape drawn small, and how it was given turn by turn
+# ---- a tree of answers: a small map of it, and its replay turn by turn
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A node on the small map: its place, and its parent's to draw the line to (the root has none)."""
+    """A node on the map: its position, and its parent's, to draw the line to (None at the root)."""
 
     index: str
     x: float
@@ -160,7 +160,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """The tree's shape, drawn small: width and height in units of the view box."""
+    """A small map of a tree; width and height are in units of the view box."""
 
     width: float
     height: float
@@ -171,7 +171,7 @@ STEP_X, STEP_Y, MARGIN = 44.0, 46.0, 20.0
 
 
 def small_map(root: TreeNode) -> Map:
-    """Return leaves side by side, every parent above the middle of its children."""
+    """Lay out a tree: leaves side by side, every parent above the middle of its children."""
     dots: list[Dot] = []
     leaves = 0
     deepest = 0
@@ -195,5 +195,5 @@ def small_map(root: TreeNode) -> Map:
 
 
 def steps_data(block: TreeReplay) -> str:
-    """Return JSON for the browser: per turn, which nodes it gave and which could be given after it."""
+    """Return JSON for the browser: per turn, the nodes that it gave and those available after it."""
     return json.dumps([{"gave": list(turn.gave), "available": list(turn.available)} for turn in block.turns])

@@ -1,12 +1,12 @@
-"""What stands before all pages: under which names they are served, what is refused, which headers they have.
+"""Middleware in front of all pages: allowed host names, refused requests, security headers.
 
-A page of another site can have its own name lead here (DNS rebinding) and then talks to the server as if it
-were its own; so `Hosts` refuses a name that nobody listed (`Access`). What a proxy says of whom it speaks for
-is believed of proxies that were named, and taken out of everybody else's requests.
+Another site can point its own name at this server (DNS rebinding) and would then count as the same site, so
+`Hosts` refuses names that are not listed in `Access`. Forwarding headers are trusted from named proxies only
+and removed from all other requests.
 
-Gradio's index page names pictures, a manifest and a frame script that are of no use here, and has inline
-scripts. `Shell` rewrites it on its way out: our own head, the page's language, a nonce on every script. The
-content security policy then lets the browser talk to this server alone.
+Gradio's index page refers to pictures, a manifest and a frame script that are not used here, and has inline
+scripts. `Shell` rewrites the response: our own head, the page's language, a nonce on every script. The
+content security policy then restricts the browser to this server.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _MANIFEST = re.compile(r"""\s*<link rel="manifest"[^>]*>""")
 _FRAME_SCRIPTS = re.compile(
     r"<script[^>]*>(?:(?!</script>).)*?iframe-?resizer(?:(?!</script>).)*</script>", re.DOTALL | re.IGNORECASE
 )
-# Relative to ./ everything resolves as it would without a base, but links to #parts would lose the query.
+# The base ./ changes nothing except that links to #fragments would lose the query.
 _BASE = re.compile(r"""\s*<base href="\./"\s*/?>""")
 _GRADIO_CALL = re.compile(r"/gradio_api/([^/=]*)")
-# What Gradio's components and events need. Uploads, files, proxies and saved links are not among it.
+# What Gradio's components and events need; not uploads, files, proxies or saved links.
 GRADIO_CALLS = frozenset({"component_server", "heartbeat", "info", "queue", "run", "call", "reset", "cancel"})
 _SCRIPT = re.compile(r"<script(?=[\s>])")
 
@@ -46,17 +46,17 @@ Head = Callable[[str], str]
 
 
 def page_language(scope: Scope) -> str:
-    """Return the language of a page: the query's ``lang``, else the cookie, else what the browser prefers."""
+    """Return the language of a page: the query's ``lang``, else the cookie, else the browser's preference."""
     asked = HTTPConnection(scope)
     wishes = asked.query_params.get("lang"), asked.cookies.get(COOKIE), asked.headers.get("accept-language")
     return choose(*wishes)
 
 
 def rewrite_index(html: str, *, language: str, head: str, nonce: str) -> str:
-    """Return Gradio's index page as ours: `head` added, foreign references and frame scripts gone."""
+    """Return Gradio's index page with `head` added, and foreign references and frame scripts removed."""
     for unwanted in (_GRADIO_META, _MANIFEST, _FRAME_SCRIPTS, _BASE):
         html = unwanted.sub("", html)
-    # Gradio sets lang to the browser's language when it starts; our script puts this one back.
+    # Gradio sets lang to the browser's language when it starts; our script restores it from data-language.
     tag = escape(language)
     html = html.replace('lang="en"', f'lang="{tag}" data-language="{tag}"', 1)
     html = html.replace("</head>", f"{head}\n</head>", 1)
@@ -85,20 +85,20 @@ def policy(nonce: str) -> str:
 def _add_common(headers: MutableHeaders) -> None:
     headers["X-Content-Type-Options"] = "nosniff"
     headers["X-Frame-Options"] = "SAMEORIGIN"
-    # The link is the key to a seat: it must not travel to anybody else.
+    # The link is the key to a seat: it must not be sent to other sites.
     headers["Referrer-Policy"] = "same-origin"
     headers["Cross-Origin-Opener-Policy"] = "same-origin"
     headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
 
 
 class Gate:
-    """Refuses what no page of ours asks for: calls made by another site's page, uploads, files."""
+    """Middleware that refuses what our pages never request: calls from other sites, uploads, files."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or answer 403 or 404."""
+        """Pass the request on, or answer 403 or 404."""
         refusal = _refusal(scope) if scope["type"] == "http" else None
         await (refusal or self.app)(scope, receive, send)
 
@@ -113,19 +113,19 @@ def _refusal(scope: Scope) -> ASGIApp | None:
 
 
 def _is_cross_site(headers: Headers) -> bool:
-    """Return True if another site's page sent the request; `Hosts` has settled our name."""
+    """Return True if another site's page sent the request; `Hosts` has already checked our own name."""
     origin = headers.get("origin")
     return origin is not None and origin.partition("://")[2] != headers.get("host")
 
 
 class Shell:
-    """Adds the security headers to every response and makes Gradio's index pages ours.
+    """Middleware that adds security headers to every response and rewrites Gradio's index pages.
 
     Args:
-        app: what it wraps.
-        head: language -> what goes into a page's head.
-        missing: language -> what somebody sees at an address where there is nothing.
-        aliases: paths at which the page at ``/`` is served as well.
+        app: the wrapped app.
+        head: language -> markup for a page's head.
+        missing: language -> page for an unknown address.
+        aliases: further paths of the page at ``/``.
     """
 
     def __init__(self, app: ASGIApp, head: Head, missing: Head, aliases: Collection[str] = ()) -> None:
@@ -135,26 +135,26 @@ class Shell:
         self.aliases = aliases
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on; rewrite if the answer is a page."""
+        """Pass the request on; rewrite the response if it is a page."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         path = "/" if scope["path"] in self.aliases else scope["path"]
-        # Not every program that asks for a page says so.
+        # Not every client that wants a page accepts text/html explicitly.
         if path == "/" or "text/html" in Headers(scope=scope).get("accept", ""):
-            # An uncompressed page can be rewritten.
+            # Only an uncompressed page can be rewritten.
             kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
             scope = {**scope, "headers": kept, "path": path, "raw_path": path.encode()}
-        await self.app(scope, receive, _Answer(self.head, self.missing, scope, send))
+        await self.app(scope, receive, _Response(self.head, self.missing, scope, send))
 
 
-def _by_browser(scope: Scope) -> bool:
-    """Return True if somebody has opened an address: programs get what they can read."""
+def _is_from_browser(scope: Scope) -> bool:
+    """Return True if a browser has opened the address; programs get JSON for errors."""
     return scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
 
 
-class _Answer:
-    """One response on its way out."""
+class _Response:
+    """A response that is being sent."""
 
     def __init__(self, head: Head, missing: Head, scope: Scope, send: Send) -> None:
         self._head = head
@@ -169,7 +169,7 @@ class _Answer:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             _add_common(headers)
-            if message["status"] == 404 and _by_browser(self._scope) and not self._is_page(headers):
+            if message["status"] == 404 and _is_from_browser(self._scope) and not self._is_page(headers):
                 headers["Content-Type"] = "text/html; charset=utf-8"
                 self._body = self._missing(page_language(self._scope)).encode()
                 self._replaced = True
@@ -224,13 +224,13 @@ _FORWARDED: Final = (
 
 @dataclass(frozen=True)
 class Access:
-    """The hosts and origins from which the server may be asked.
+    """Host names under which the server answers, and proxies that it trusts.
 
     Attributes:
-        names: host names beside those of this machine's loopback.
-        proxies: addresses or networks of proxies whose X-Forwarded headers count.
-        addresses: whether any IP address will do for a name: the server listens to other machines.
-        sso_header: in which the proxies say whom they have logged in; empty: they do not.
+        names: host names in addition to those of the loopback interface.
+        proxies: addresses or networks of proxies whose X-Forwarded headers are trusted.
+        addresses: True if any IP address is accepted as host, as when the server listens to other machines.
+        sso_header: header in which the proxies name the authenticated user; empty for none.
     """
 
     names: tuple[str, ...] = ()
@@ -243,19 +243,19 @@ class Access:
         """Return the access of a server that listens on `host`.
 
         Raises:
-            InputError: if a proxy is no address or network, or nobody is there to say who has logged in.
+            InputError: if a proxy is not an address or network, or `sso_header` is set without a proxy.
         """
         if sso_header and not proxies:
             raise InputError(
-                "--sso-header needs --proxy: the header is believed of named proxies alone, since every "
-                "browser can write it."
+                "--sso-header needs --proxy: the header is trusted from named proxies only, since every "
+                "browser can send it."
             )
         for proxy in proxies:
             try:
                 ipaddress.ip_network(proxy, strict=False)
             except ValueError:
                 raise InputError(
-                    f"--proxy {proxy}: not an IP address or network such as 10.0.0.7 or 10.0.0.0/24."
+                    f"--proxy {proxy} is not an IP address or network such as 10.0.0.7 or 10.0.0.0/24."
                 ) from None
         listening = () if ip_address(host) else (host.lower(),)
         return cls(
@@ -266,42 +266,42 @@ class Access:
         )
 
     def allows(self, host: str, *, forwarded: bool = False) -> bool:
-        """Return True if the server may be asked by `host`.
+        """Return True if the server answers under `host`.
 
         Args:
-            host: a Host header.
-            forwarded: whether a proxy says so. Some pass on what the browser wrote, and no browser that comes
-                by a proxy asks for this machine's loopback.
+            host: value of a Host header.
+            forwarded: True if a proxy passed it on. Loopback names are then refused, since no browser behind
+                a proxy has a reason to use them.
         """
         name = host_name(host)
         if name in self.names:
             return True
         if is_loopback(name):
             return not forwarded
-        # An address cannot be made to lead elsewhere.
+        # DNS rebinding needs a name; an address is safe.
         return self.addresses and ip_address(name) is not None
 
     def trusts(self, address: str) -> bool:
-        """Return True if the proxy at `address` was named."""
+        """Return True if `address` is one of the named proxies."""
         try:
-            parsed = ipaddress.ip_address(address)  # as it stands: so Uvicorn, too, takes it
+            parsed = ipaddress.ip_address(address)  # without unwrapping IPv4 in IPv6, like Uvicorn
         except ValueError:
             return False
         return any(parsed in ipaddress.ip_network(proxy, strict=False) for proxy in self.proxies)
 
 
 class Hosts:
-    """Stands before everything: settles who asks and by which name, refuses names that nobody listed."""
+    """The outermost middleware: determines client and host name, and refuses unlisted names."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self.app = app
         self.access = access
         self._forwarded = {*_FORWARDED, access.sso_header.lower().encode("latin-1")}
-        # Uvicorn has types of its own for what an ASGI app is.
+        # Uvicorn has its own ASGI types.
         self._behind_proxy: ASGIApp = cast(Any, ProxyHeadersMiddleware)(app, list(access.proxies))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on with headers that can be believed, or answer 421."""
+        """Pass the request on with trustworthy headers only, or answer 421."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -314,8 +314,8 @@ class Hosts:
             host = headers["x-forwarded-host"].split(",")[0].strip()
         if scope["path"] != HEALTH and not self.access.allows(host, forwarded=forwarded):
             answer = PlainTextResponse(
-                f"Askback is not served under the name {host_name(host)!r}. Whoever runs it can allow that "
-                "with: askback app --host-name NAME\n",
+                f"Askback is not served under the name {host_name(host)!r}. Whoever runs it can allow the "
+                "name with: askback app --host-name NAME\n",
                 status_code=421,
             )
             if scope["type"] == "websocket":
@@ -333,12 +333,12 @@ class Hosts:
 
 
 def host_name(host: str) -> str:
-    """Return the name in a Host header, without its port, in small letters."""
+    """Return the name in a Host header in lower case, without the port."""
     name = host.rpartition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
     return name.lower().rstrip(".")
 
 
 def is_loopback(name: str) -> bool:
-    """Return True if `name` is ``localhost`` or an address of this machine's loopback."""
+    """Return True if `name` is ``localhost`` or a loopback address."""
     address = ip_address(name)
     return name == "localhost" or (address is not None and address.is_loopback)

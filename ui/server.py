@@ -1,10 +1,10 @@
-"""The web app: a FastAPI parent, the players' pages on it as Gradio Blocks, and what other pages mount.
+"""The web app: a FastAPI app with the players' pages as Gradio Blocks, and mounts for other pages.
 
-The players' pages are one custom HTML component, with the settings of `ui.gradio_setup`. Nothing is in
-its value: a page is asked for by the browser once it stands, so that neither ``/config`` nor the page source
-holds anything of a dialogue. What it calls (`CALLS`) stands beside Gradio, whose way to a function costs as
-much as making a page. One Blocks serves every address in `Actions.paths` (Gradio's own multi-page apps bring
-a bar of their own).
+The players' pages are one custom HTML component, with the settings of `ui.gradio_setup`. Its value is empty:
+the browser requests a page once the component has loaded, so that neither ``/config`` nor the page source
+contains anything of a dialogue. Its calls (`CALLS`) bypass Gradio, where calling a function costs as much
+as building a page. One Blocks serves every path in `Actions.paths`, since Gradio's own multi-page apps come
+with a navigation bar.
 """
 
 from __future__ import annotations
@@ -74,20 +74,20 @@ CALLS: Final = (
     *("page", "start", "enter_study", "next_set", "withdraw", "leave", "wait_again", "acknowledge"),
     *("send", "check_form", "judge", "take_seat"),
 )
-"""The calls of `Actions` that pages make, each by a POST of a JSON object to ``/api/call/NAME``."""
+"""Calls of `Actions` that pages may make, each as a POST of a JSON object to ``/api/call/NAME``."""
 BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
-"""The calls that may write an episode into the log."""
+"""Calls that may write an episode into the log."""
 _UNCACHED: Final = {"Cache-Control": "no-store"}
-_FRESH: Final = 5.0  # seconds for which an answer holds: everybody may ask, and each write costs the disk
+_FRESH: Final = 5.0  # seconds to cache the health: anyone may ask for it, and each check writes to the disk
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """Blocks of their own at a path of their own (the researchers' pages).
+    """Further Gradio Blocks with their path (the researchers' pages).
 
     Attributes:
-        prepare: puts on the app what stands beside or before the blocks (routes, a guard).
+        prepare: adds routes and middleware for the blocks to the app.
     """
 
     path: str
@@ -104,20 +104,19 @@ def create_server(
     starts: Starts | None = None,
     log: Path | None = None,
 ) -> FastAPI:
-    """Return the whole web app.
+    """Return the web app.
 
     Args:
-        declared: the episodes and studies of the benchmarks whose pages are made of blocks; the first one's
-            entry is the home page. One whose words cannot be read, or that is called like another page, is
-            left out.
-        home: the data home; the secret that signs links lives there.
+        declared: sessions of the benchmarks; the entry page of the first is the home page. A benchmark whose
+            texts cannot be read, or whose name is that of another page, is left out.
+        home: the data home, which contains the secret for signing links.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
         access: host names and proxies; default: this machine's own names, and no proxy.
-        starts: how often one client may begin an episode.
-        log: the file that `/health` says whether it can be written; None if there is none.
+        starts: rate limits for starting episodes.
+        log: log file that `/health` checks; None for no check.
 
     Raises:
-        InputError: if two benchmarks have a study of the same id.
+        InputError: if two benchmarks have a study with the same id.
     """
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
@@ -132,7 +131,7 @@ def create_server(
         if mount.prepare is not None:
             mount.prepare(app)
         mount_blocks(app, mount.blocks, mount.path)
-    # Last: what is mounted at / answers everything that nothing before it has answered.
+    # Last, since the mount at / answers all remaining paths.
     mount_blocks(app, players_blocks(), "/")
     app.add_middleware(Gate)
     app.add_middleware(Bodies)
@@ -142,7 +141,7 @@ def create_server(
 
 
 def served_benchmarks(served: Sequence[PlaySessions], signer: Signer) -> list[DeclaredActions]:
-    """Return the calls of each benchmark; the entry of the first that can be served is the home page."""
+    """Return the calls of each benchmark; the entry page of the first that can be served is the home page."""
     benchmarks: list[DeclaredActions] = []
     for sessions in served:
         make = partial(DeclaredActions, sessions, signer, home=not benchmarks)
@@ -152,7 +151,7 @@ def served_benchmarks(served: Sequence[PlaySessions], signer: Signer) -> list[De
 
 
 def players_blocks() -> gr.Blocks:
-    """Return home at ``/``, each benchmark's entry, studies' welcomes; an episode of any at ``/play``."""
+    """Return the Blocks of all players' pages, which load the page for their path by script."""
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(
@@ -164,19 +163,19 @@ def players_blocks() -> gr.Blocks:
 
 
 def _add_calls(app: FastAPI, actions: Actions, starts: Starts) -> None:
-    """Add the calls of the players' pages; `starts` limits how often one client may make `BEGINNINGS`."""
+    """Add the calls of the players' pages; `starts` limits the rate of `BEGINNINGS`."""
     calls: dict[str, Call] = {name: getattr(actions, name) for name in CALLS}
 
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in calls:
-            return JSONResponse({"error": "there is no such call"}, 404)
+            return JSONResponse({"error": "unknown call"}, 404)
         try:
             data = orjson.loads(await request.body())
         except orjson.JSONDecodeError:
             data = None
         if not isinstance(data, dict):
-            return JSONResponse({"error": "a call is a JSON object"}, 400)
+            return JSONResponse({"error": "a call must be a JSON object"}, 400)
         answered = await _answer(name, calls[name], data, starts, request)
         return Response(orjson.dumps(answered), media_type="application/json", headers=_UNCACHED)
 
@@ -186,26 +185,26 @@ def _add_calls(app: FastAPI, actions: Actions, starts: Starts) -> None:
 async def _answer(name: str, call: Call, data: dict[str, Any], starts: Starts, request: Request) -> Answer:
     try:
         if name in BEGINNINGS and (wait := _wait(starts, data, request)) > 0:
-            _log.warning("%s: too many beginnings from one address", name)
+            _log.warning("%s: too many starts from one address", name)
             return {"problem": strings(str(data.get("language", "")))("app.too_many", seconds=ceil(wait))}
         return await call(data)
-    except ValidationError as error:  # no page of ours sends it
+    except ValidationError as error:  # not from one of our pages
         _log.warning("the call %s is malformed: %d faults", name, error.error_count())
         return {"failed": True}
-    except Exception:  # the boundary: the browser keeps what was written and says that it failed
+    except Exception:  # the boundary: the browser keeps the draft and says that the call failed
         _log.exception("the call %s failed", name)
         return {"failed": True}
 
 
 def _wait(starts: Starts, data: dict[str, Any], request: Request) -> float:
-    """Count a beginning; return the seconds until it may be, 0 if it may be now."""
+    """Count a start; return the seconds until it is allowed, 0 if it is now."""
     client = request.client.host if request.client else ""
     participant = str(data.get("participant_key", ""))[:64]
     return starts.wait(client, participant)
 
 
 def page_head(language: str) -> str:
-    """Return what our pages have in their head beside Gradio's: style, script, icon, description."""
+    """Return what our pages add to Gradio's head: styles, scripts, icon, description."""
     texts = strings(language)
     return (
         f'<meta name="description" content="{texts("app.tagline")}">\n'
@@ -223,18 +222,18 @@ def _missing_page(language: str) -> str:
 
 
 def styles(names: Sequence[str]) -> str:
-    """Return the tags of style sheets."""
+    """Return the tags for style sheets."""
     return "\n".join(f'<link rel="stylesheet" href="{versioned(name)}">' for name in names)
 
 
 def scripts(names: Sequence[str]) -> str:
-    """Return the tags of scripts."""
+    """Return the tags for scripts."""
     return "\n".join(f'<script src="{versioned(name)}"></script>' for name in names)
 
 
 @cache
 def versioned(name: str) -> str:
-    """Return the address of a file that changes with what it holds."""
+    """Return the address of a static file, with a hash of its content against stale caches."""
     return f"/askback/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
 
 
@@ -260,19 +259,19 @@ def _home(request: Request) -> Response:
 
 
 def _invitation(benchmark: DeclaredActions) -> Callable[[str, Request], Response]:
-    """Return what answers a study's link: mail and chat programs open it, too, so it begins nothing."""
+    """Return the handler of a study's link. It starts nothing: mail and chat programs open links too."""
 
-    def lead(study: str, request: Request) -> Response:
+    def redirect(study: str, request: Request) -> Response:
         if benchmark.study(study) is None:
-            raise HTTPException(404, "there is no study of this name")
+            raise HTTPException(404, "there is no study with this name")
         values = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
         return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *values])}")
 
-    return lead
+    return redirect
 
 
 def add_health(app: FastAPI, log: Path | None) -> None:
-    """Add the page that says whether the server works; `log` is the file to try, if any."""
+    """Add the health check; `log` is the log file to check, if any."""
     health_of = Health(log)
 
     @app.get("/health")
@@ -284,10 +283,10 @@ def add_health(app: FastAPI, log: Path | None) -> None:
 
 
 class Health:
-    """Tries a write now and then.
+    """The health of the server: whether its log can be written, checked at most every few seconds.
 
     Args:
-        log: the file; None if there is none to be tried.
+        log: the log file; None for no check.
     """
 
     def __init__(self, log: Path | None) -> None:
@@ -297,7 +296,7 @@ class Health:
         self._lock = asyncio.Lock()
 
     async def problem(self) -> str:
-        """Return what is wrong, without the places of files, which everybody could read; empty if nothing."""
+        """Return what is wrong, or an empty text. It names no paths, since anyone can read it."""
         async with self._lock:
             if self._log is not None and monotonic() - self._asked > _FRESH:
                 self._problem = await asyncio.to_thread(_problem, self._log)

@@ -1,8 +1,8 @@
-"""Capability tokens: whoever holds the link may sit in that one seat of that one episode, nobody else.
+"""Capability tokens: the holder of a link may use one seat of one episode.
 
-An invitation to a seat is a token, too, but opens nothing: it has to be taken first (`ui.invitations`).
+An invitation is a token too, but gives no access until the seat is taken (`Actions.take_seat`).
 
-A token is ``payload.signature``: the payload names episode and seat, the signature is an HMAC-SHA256 under
+A token is ``payload.signature``: the payload names episode and seat, the signature is an HMAC-SHA256 with
 a secret that never leaves the server's data home.
 """
 
@@ -27,22 +27,21 @@ _HOLDER = b"askback holder v1\n"
 
 
 class TokenError(Exception):
-    """The token is missing, damaged or was signed by another server."""
+    """A token is missing, damaged or signed by another server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """An entitlement that a token gives.
+    """The contents of a token: the right to use one seat of one episode.
 
     Attributes:
-        episode_id: the episode.
-        seat: the seat in it.
-        person_opposite: whether a second person sits opposite.
-        host: whether its holder began the episode, and so may see the link for the second person.
-        benchmark: the one that it belongs to; by default the first, as links that were sent before there was
-            a second name none.
-        study: the id of the study that it is part of; empty in free play.
-        holder: who has taken the seat that they were invited to, as the log calls them; else empty.
+        episode_id: id of the episode.
+        seat: name of the seat.
+        person_opposite: True if another person plays too.
+        host: True if the holder started the episode, and so may see the invitation links.
+        benchmark: name of the benchmark; the default is the first, for old links that name none.
+        study: id of the episode's study; empty in free play.
+        holder: the log's name for the person who took the seat by invitation; else empty.
     """
 
     episode_id: str
@@ -55,19 +54,19 @@ class Pass:
 
     @property
     def is_invitation(self) -> bool:
-        """True if the seat has to be taken before anything can be done in it."""
+        """True if the seat must be taken before it can be used."""
         return self.person_opposite and not (self.host or self.holder)
 
 
 class Signer:
-    """Makes and reads tokens under one secret."""
+    """Signs and verifies tokens with one secret."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     @classmethod
     def at(cls, home: Path) -> Signer:
-        """Return the signer of the data home `home`; its secret is made on first use, for its owner only."""
+        """Return the signer of the data home `home` (`secret_of`)."""
         return cls(secret_of(home))
 
     def sign(self, seat: Pass) -> str:
@@ -78,15 +77,15 @@ class Signer:
         return f"{_encode(payload)}.{_encode(self._mac(payload))}"
 
     def holder(self, seat: Pass, browser: str) -> str:
-        """Return what the log calls the browser that takes a seat; in every seat another name."""
-        named = json.dumps([seat.episode_id, seat.seat, browser]).encode()
-        return hmac.new(self._secret, _HOLDER + named, hashlib.sha256).hexdigest()[:32]
+        """Return the log's name for a browser that takes a seat, a different one for each seat."""
+        key = json.dumps([seat.episode_id, seat.seat, browser]).encode()
+        return hmac.new(self._secret, _HOLDER + key, hashlib.sha256).hexdigest()[:32]
 
     def read(self, token: str) -> Pass:
-        """Return what `token` entitles to.
+        """Verify a token and return its contents.
 
         Raises:
-            TokenError: if it is not a token that this server signed, or an invitation.
+            TokenError: if this server did not sign it, or it is an invitation.
         """
         seat = self.read_any(token)
         if seat.is_invitation:
@@ -94,15 +93,15 @@ class Signer:
         return seat
 
     def read_any(self, token: str) -> Pass:
-        """Return what `token` entitles or invites to.
+        """Verify a token, which may be an invitation, and return its contents.
 
         Raises:
-            TokenError: if it is not a token that this server signed.
+            TokenError: if this server did not sign it.
         """
         payload, signature = _split(token)
         if not hmac.compare_digest(signature, self._mac(payload)):
             raise TokenError("the link was not made by this server")
-        # The oldest links have four fields, and stay good.
+        # Old links with four fields remain valid.
         episode_id, seat, person_opposite, host, *rest = json.loads(payload)
         return Pass(episode_id, seat, bool(person_opposite), bool(host), *rest)
 
@@ -130,10 +129,13 @@ def _decode(text: str) -> bytes:
 
 
 def secret_of(home: Path) -> bytes:
-    """Return the secret of the data home `home`, made on first use; sign with it under a purpose only."""
+    """Return the secret of the data home, created on first use and readable by its owner only.
+
+    Whatever is signed with it must have a purpose as prefix.
+    """
     path = home / SECRET_FILE
     home.mkdir(parents=True, exist_ok=True)
-    # Linked into place whole: two servers starting at once must not read half a secret.
+    # Linked into place atomically: two servers starting concurrently must not read half a secret.
     if not path.exists():
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -71,7 +71,7 @@ def test_the_page_says_what_is_waited_for(server: Any, open_page: Any) -> None:
     at(page, ".st-instructions")
     page.evaluate(SLOWER)
     page.click("[data-say=ready]")
-    page.wait_for_function("document.querySelector('.ab-toast').textContent === 'The robot: thinking …'")
+    page.wait_for_function("document.querySelector('.ab-toast').textContent === 'The robot is thinking …'")
     page.wait_for_selector(".ab-play-user")
     assert page.inner_text(".ab-toast") == ""
 

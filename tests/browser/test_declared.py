@@ -111,7 +111,7 @@ def test_words_sent_without_a_line_are_sent_once_it_is_back(server: Server, open
     page.context.set_offline(True)
     page.fill("#ab-reply", "Is it alive?")
     page.press("#ab-reply", "Enter")
-    page.wait_for_function("document.querySelector('.ab-toast').textContent.includes('trying again')")
+    page.wait_for_function("document.querySelector('.ab-toast').textContent.includes('retrying')")
     page.context.set_offline(False)
     at_number(page, 2)
     assert len(turns(server, page)) == 2

@@ -17,7 +17,7 @@ from playing import number, turns
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-AWAY = "document.querySelector('.ab-toast').textContent.includes('does not answer')"
+AWAY = "document.querySelector('.ab-toast').textContent.includes('is not responding')"
 
 # Each plays up to where the server is killed, goes on while it is away, and sees what is left afterwards.
 

@@ -164,7 +164,7 @@ def test_nobody_waits_for_ever(server: Server, open_page: Any) -> None:
     come(page, server, "short")
     assert beyond_the_edge(page) == []
     page.wait_for_selector("#st-code")
-    assert "Nobody came in time" in page.inner_text("h1")
+    assert "Nobody joined in time" in page.inner_text("h1")
     assert page.input_value("#st-code") == "PAIR-EXIT"
     alone = open_page().page
     come(alone, server, "model")

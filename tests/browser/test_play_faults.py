@@ -63,7 +63,7 @@ def test_a_second_tab_cannot_answer_what_the_first_has_answered(server: Any, ope
     ask(first, "How is it done?")
     second.fill("#ab-reply", "Asked too late?")
     second.press("#ab-reply", "Enter")
-    second.wait_for_selector(".ab-notice:has-text('went on in another window')")
+    second.wait_for_selector(".ab-notice:has-text('continued in another window')")
     assert number(second) == 3
     assert second.input_value("#ab-reply") == "Asked too late?"
     assert len(turns(server, first)) == 3
@@ -109,7 +109,7 @@ def test_the_page_asks_again_however_long_the_server_is_away(server: Any, open_p
     page.fill("#ab-reply", "Are you there?")
     page.press("#ab-reply", "Enter")
     while len(asked) < 40:  # minutes, were they not made short
-        page.wait_for_selector(".ab-toast:has-text('does not answer')")
+        page.wait_for_selector(".ab-toast:has-text('is not responding')")
         page.wait_for_timeout(20)
     page.unroute_all(behavior="ignoreErrors")
     at_number(page, 3)

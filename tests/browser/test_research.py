@@ -254,7 +254,7 @@ def test_two_reviewers_and_their_agreement(runs, open_page):
     page.wait_for_selector("[data-sheet]")
     assert "1 of 8 judged" in page.inner_text("#ab-content")
     page.keyboard.press("u")
-    page.click("text=Open it again")
+    page.click("text=Reopen")
     page.wait_for_selector("text=0 of 8 judged")
 
 
@@ -272,7 +272,7 @@ def test_a_success_needs_no_reason_and_counts(runs, open_page):
         press(page, "0")
         page.keyboard.press("ArrowRight")
     page.click("[data-act=dk-finish]")
-    page.wait_for_selector("text=Everything that waits for you is judged")
+    page.wait_for_selector("text=You have judged everything that was waiting for you")
     kinds = [kind for kind, _, _ in marks(runs, "third")]
     assert kinds[-1] == "review.done"
     assert "review.seeker_failure" not in kinds

@@ -128,7 +128,7 @@ def test_outputs_are_sorted_by_keyboard_alone_and_blind(filled: Any, open_page: 
     page.wait_for_selector(".rs-progress-text:has-text('1 of 3 judged')")
     press(page, "2")
     page.click("[data-key='1']")
-    page.wait_for_selector(".rs-empty:has-text('Everything that waits for you is judged.')")
+    page.wait_for_selector(".rs-empty:has-text('You have judged everything that was waiting for you.')")
     assert sorted_by(filled, "ann") == ["correct", "other", "incorrect", "correct"]
     assert all(MODEL not in said and "qa" not in said.split('"') for said in (page.content(), *heard))
 
@@ -143,11 +143,11 @@ def test_two_raters_and_the_word_of_a_third(filled: Any, open_page: Any) -> None
     page.wait_for_selector(".dk-differing")
     open_ones = page.locator(".dk-differing td:has-text('not yet')").count()
     assert open_ones == 3
-    page.click("text=Decide them as a third rater")
+    page.click("text=Decide these as a third rater")
     page.wait_for_selector("[name=reviewer]")
     page.fill("[name=reviewer]", "tom")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".ab-notice:has-text('Your word decides')")
+    page.wait_for_selector(".ab-notice:has-text('Your answer decides')")
     while page.locator("[data-desk][data-item]").count():
         press(page, "3")
     assert sorted_by(filled, "tom") == ["other"] * open_ones

@@ -169,7 +169,7 @@ def a_pair_is_discarded_and_the_last_form_changed(filled: Any, open_page: Any) -
     page = open_page().page
     desk(page, filled, "yo", raters=4)
     first = item(page)
-    page.click("text=Put it off")
+    page.click("text=Skip for now")
     moved(page, first)
     before = item(page)
     page.check("[name=discard][value=incoherent]")

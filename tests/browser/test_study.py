@@ -183,7 +183,7 @@ def test_who_stops_after_a_set_can_go_on_or_take_everything_back(sets: Any, open
     page.press("#bl-answer", "Enter")
     page.wait_for_selector(".st-comment")
     page.click("[data-act=st-withdraw]")
-    assert "all your sets" in page.inner_text("[data-withdraw]")
+    assert "any set of this study" in page.inner_text("[data-withdraw]")
     page.click("[data-act=st-withdraw-yes]")
     page.wait_for_selector(".ab-page[data-code=withdrawn]")
     sets.askback("study", "erase", str(sets.studies[0]))
@@ -226,7 +226,7 @@ def test_questions_of_its_own_by_keyboard(sets: Any, open_page: Any) -> None:
             press(page, "[data-reads=questions] [type=submit]")
             if not tried:
                 page.wait_for_selector(".st-instructions")
-                assert "Not all of your answers were right" in page.inner_text(".st-notices")
+                assert "Some of your answers were not right" in page.inner_text(".st-notices")
                 look()
                 press(page, "[data-say=ready]")
                 page.wait_for_selector("[name=goal]")

@@ -101,7 +101,7 @@ def test_the_app_says_in_a_sentence_that_its_folder_cannot_be_written(tmp_path, 
     monkeypatch.setattr(command, "_serve", lambda *serving, **means: pytest.fail("the app has started"))
     result = CliRunner().invoke(app.cli, ["app", "--port", "7997", "--log", str(tmp_path / "log.sqlite")])
     assert isinstance(result.exception, InputError)
-    assert "cannot be written" in str(result.exception) and "ASKBACK_HOME" in str(result.exception)
+    assert "is not writable" in str(result.exception) and "ASKBACK_HOME" in str(result.exception)
 
 
 def test_health_tries_a_write(tmp_path, monkeypatch):

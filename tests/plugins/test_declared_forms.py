@@ -102,12 +102,12 @@ async def test_a_form_is_built_from_a_model_checked_and_logged(rated: Actions, l
     answer = await rated.check_form(player.at | {"filled": wrong})
     assert {field: problems[0]["text"] for field, problems in answer["problems"].items()} == {
         "reason": "Please write something here.",
-        "points": "Please choose one of these.",
+        "points": "Please choose one of the options.",
         "minutes": "This number is too small.",
     }
     assert answer["errors"] == 3 and answer["html"].strip() == ""
     zh = await rated.check_form(player.at | {"language": "zh", "filled": wrong})
-    assert zh["problems"]["points"][0]["text"] == "请从中选择。"
+    assert zh["problems"]["points"][0]["text"] == "请从选项中选择。"
     missing = (await rated.check_form(player.at | {"filled": {"minutes": None}}))["problems"]
     assert {field: problems[0]["text"] for field, problems in missing.items()} == {
         "reason": "Please fill this in.",
@@ -115,7 +115,7 @@ async def test_a_form_is_built_from_a_model_checked_and_logged(rated: Actions, l
     }
     call = player.at | {"render": "render-00000", "number": 0}
     refused = await rated.send(call | {"filled": wrong})
-    assert not refused["accepted"] and "needs corrections" in words(refused["html"])
+    assert not refused["accepted"] and "Please correct the form" in words(refused["html"])
     assert list(log[1].turns(next(iter(log[1].episodes())).id)) == []
     filled = wrong | {"reason": EVIL, "points": "2", "minutes": None}
     assert (await rated.check_form(player.at | {"filled": filled}))["errors"] == 0

@@ -250,7 +250,7 @@ async def test_a_raising_view_is_not_reported_as_a_missing_dialogue(
     monkeypatch.setitem(catalog._REGISTERED, "spoilt", benchmark)
     served = DeclaredActions(DeclaredSessions(benchmark, *log, no_models, studies=[]), signer)
     player = await begin(Actions(signer, {**front(signer), "spoilt": served}), benchmark="spoilt", item=ROSE)
-    assert "Something went wrong here" in words(await player.look())
+    assert "Something went wrong" in words(await player.look())
     signed = signer.sign(replace(signer.read(player.at["query"][2:]), episode_id="elsewhere"))
     player.at["query"] = f"t={signed}"
-    assert "not here" in words(await player.look())
+    assert "Dialogue not found" in words(await player.look())

@@ -246,7 +246,7 @@ def test_a_package_with_unreadable_texts_is_not_in_the_browser(copied, warnings,
     assert i18n.strings("en")("benchmark.clarq.name") == "ClarQ-LLM"
     assert i18n.strings("zh")("benchmark.twenty_questions.name") == "Twenty questions"
     (message,) = warnings()
-    assert re.search(r"words of twenty_questions is left out: .*texts\.yaml:2: is not YAML", message)
+    assert re.search(r"texts file of twenty_questions is left out: .*texts\.yaml:2: is not YAML", message)
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False) as log, LogReader(path) as reader:
         made = [catalog.find(name) for name in ("twenty_questions", "clarq")]

@@ -117,7 +117,7 @@ async def test_free_play_reveals_the_item_only_at_the_end(actions: Actions, log:
     assert "<img src=x" not in player.html and "img src=x" in words(player.html)
     await player.say("Is it a rose?")
     shown = words(player.html)
-    assert "It is over" in shown and "rose" in shown and "thorny" in shown
+    assert "Finished" in shown and "rose" in shown and "thorny" in shown
     assert re.search(r"success Yes questions 3", shown)
     (episode,) = log[1].episodes()
     assert episode.options == {"questions": 3}
@@ -171,10 +171,10 @@ async def test_two_people_play_by_an_invitation(actions: Actions) -> None:
         ({"item": 0}, "“0”"),
         ({"rules": {"questions": 0}}, "questions"),
         ({"seat": "judge"}, "judge"),
-        ({"others": {"answerer": "script:/etc/passwd"}}, "cannot sit"),
-        ({"others": {"answerer": "openai/gpt-4o@http://elsewhere"}}, "cannot sit"),
-        ({"others": {"answerer": "python:os:system"}}, "cannot sit"),
-        ({"others": {}}, "cannot sit"),
+        ({"others": {"answerer": "script:/etc/passwd"}}, "cannot take this seat"),
+        ({"others": {"answerer": "openai/gpt-4o@http://elsewhere"}}, "cannot take this seat"),
+        ({"others": {"answerer": "python:os:system"}}, "cannot take this seat"),
+        ({"others": {}}, "cannot take this seat"),
         ({"seat": "x" * 500}, ""),
         ({"rules": {"questions": [1]}}, ""),
     ],
@@ -189,7 +189,7 @@ async def test_only_offered_options_start_an_episode(
 
 async def test_a_study_leads_from_welcome_to_the_code(actions: Actions, log: Any) -> None:
     welcome = words((await actions.page({"path": "/study", "query": "study=twenty-questions-asker"}))["html"])
-    assert "Your part: Asker." in welcome
+    assert "Your role: Asker." in welcome
     entered = await ask_for_place(actions, "twenty-questions-asker", "pid-1")
     player = Player(actions, entered["go"])
     assert "Do you want to take part?" in words(await player.look())
@@ -311,12 +311,12 @@ async def test_blocks_next_to_cards_are_shown_with_the_seats_instructions(
     sessions, signer = DeclaredSessions(benchmark, *log, no_models, studies=[]), Signer(b"a secret for tests")
     actions = Actions(signer, {**front(signer), benchmark.name: DeclaredActions(sessions, signer)})
     shown = words(await (await begin(actions, item=ROSE)).look())
-    assert re.search(r"Your part .*yes or no.* seen by all .*a card .*in the card", shown)
+    assert re.search(r"Your role .*yes or no.* seen by all .*a card .*in the card", shown)
 
 
 def test_no_benchmark_takes_the_address_of_another_page(served: DeclaredActions) -> None:
     served.sessions.benchmark = replace(served.benchmark, name="study")
-    with pytest.raises(InputError, match="No benchmark can be called 'study'"):
+    with pytest.raises(InputError, match="A benchmark cannot be called 'study'"):
         DeclaredActions(served.sessions, Signer(b"a secret for tests"))
 
 

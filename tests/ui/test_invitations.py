@@ -181,8 +181,8 @@ async def test_forged_and_foreign_links_take_nothing(
         answer = await actions.take_seat(call)
         assert "go" not in answer and "This link does not work" in answer["html"]
     gone = host | {"query": f"t={actions.signer.sign(Pass('no/such/one', 'provider', True))}"}
-    assert "not here" in (await actions.take_seat(gone | {"participant_key": SECOND}))["html"]
-    assert "not here" in await shown(actions, gone)
+    assert "Dialogue not found" in (await actions.take_seat(gone | {"participant_key": SECOND}))["html"]
+    assert "Dialogue not found" in await shown(actions, gone)
     for key in ("", "short", "x" * 65, "<script>alert(1)</script>"):
         with pytest.raises(ValidationError):
             await actions.take_seat(host | {"participant_key": key})

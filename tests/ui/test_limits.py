@@ -200,7 +200,7 @@ def test_the_names_that_the_server_answers_to(access: Access, allowed: list[str]
 
 
 def test_a_proxy_is_an_address_or_a_network() -> None:
-    with pytest.raises(InputError, match="--proxy nginx: not an IP address"):
+    with pytest.raises(InputError, match="--proxy nginx is not an IP address"):
         Access.checked("127.0.0.1", [], ["nginx"])
     access = Access.checked("127.0.0.1", [], ["10.0.0.0/24"])
     assert access.trusts("10.0.0.7")

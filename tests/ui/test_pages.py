@@ -99,7 +99,7 @@ LINK = ACTIONS.link
 def playing(frame: Frame, view: Any, invited: Invitation | None = None, notice: Notice | None = None) -> str:
     """The page of a dialogue that is going on."""
     invitations = {seat: invited for seat in view.people if invited is not None}
-    return task_page(ACTIONS.here(frame, view, notice=notice), invitations)
+    return task_page(ACTIONS.page_context(frame, view, notice=notice), invitations)
 
 
 async def every_page(texts: Strings) -> list[str]:
@@ -119,7 +119,7 @@ async def every_page(texts: Strings) -> list[str]:
             pages.append(playing(frame, with_person, Invitation("/play?t=x", taken=taken), notice))
     for seat in ("seeker", "provider"):
         told = replace(view, seat=seat, stage="instructions", blocks=instructions(seat))
-        pages.append(ACTIONS.session_page(ACTIONS.here(frame, told)))
+        pages.append(ACTIONS.session_page(ACTIONS.page_context(frame, told)))
     return pages + await waiting_pages(frame) + await result_pages(frame)
 
 
@@ -148,7 +148,7 @@ async def result_pages(frame: Frame) -> list[str]:
     ):
         sessions, episode = await dialogue(seat, *moves)
         view, replay = await sessions.view(episode, seat), await sessions.replay(episode, seat)
-        pages.append(end_page(ACTIONS.here(frame, view), ACTIONS.benchmark, replay))
+        pages.append(end_page(ACTIONS.page_context(frame, view), ACTIONS.benchmark, replay))
     return pages
 
 

@@ -147,7 +147,7 @@ def test_files_of_the_data_home_are_not_served(client: TestClient, tmp_path: Pat
 
 @pytest.mark.each("path", ["/nowhere", "/askback/none.css", "/a/b?x=<b>", "/%3Cscript%3E"])
 def test_a_wrong_address_has_a_page_for_people_and_words_for_programs(client: TestClient, path: str) -> None:
-    for language, title in (("en", "There is no page here"), ("zh", "这里没有页面")):
+    for language, title in (("en", "Page not found"), ("zh", "找不到页面")):
         page = client.get(path, headers=HTML | {"accept-language": language})
         assert page.status_code == 404
         assert f"<h1>{title}</h1>" in page.text and f'lang="{language}"' in page.text

@@ -1,1 +1,1 @@
-"""The pages of benchmarks that are declarations: entry, play, result and studies."""
+"""Pages built from a benchmark's declaration: entry, play, result and studies."""

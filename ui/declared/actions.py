@@ -1,7 +1,7 @@
-"""Calls of a benchmark's pages on the server: free play, and its studies.
+"""Server calls of one benchmark's pages: free play and studies.
 
-`ui.actions.Actions` checks who asks, and shows `DeclaredActions.gone` where an episode is not in the log any
-more (`NotInLog`). Every page is made from what the sessions show, never from what the browser said.
+`ui.actions.Actions` checks permissions, and shows `DeclaredActions.gone` if an episode is no longer in the
+log (`NotInLog`). Every page is built from the sessions' view, never from what the browser sent.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from simulator.studies.questions import ASKED
 from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, address
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
 from ui.declared.study import (
-    Here,
     Invitation,
     Notice,
+    PageContext,
+    in_study_language,
     invitation,
     message_page,
     questions_page,
     session_page,
-    spoken,
     waiting_page,
     welcome_page,
 )
@@ -44,10 +44,10 @@ from ui.render import message_page as plain_message_page
 from ui.tokens import Pass, Signer, TokenError
 
 TAKEN: Final = ("api", "askback", "assets", "config", "gradio_api", "health", "play", "research", "study")
-"""First parts of addresses at which something else stands; no benchmark may be called so."""
+"""First parts of paths that are in use; no benchmark may have one of these names."""
 
 TASK: Final = ("qualification", "task")
-"""Stages at which the benchmark says what is done."""
+"""Stages whose pages the benchmark defines."""
 
 PARTED: Final[Mapping[str, str]] = {
     LEFT: "left",
@@ -55,43 +55,43 @@ PARTED: Final[Mapping[str, str]] = {
     NO_PARTNER: "unpaired",
     PARTNER_LEFT: "partner_left",
 }
-"""The page for somebody whose set ended before its task, by the reason."""
+"""Code of the page for a participant whose set ended early, by reason."""
 
 
 class DeclaredActions:
-    """The calls of one benchmark, on live sessions; invitations to its episodes are signed.
+    """The calls of one benchmark, on live sessions.
 
     Attributes:
-        name: of the benchmark, as passes and cards have it.
-        link: how the other pages lead there; its name begins the names of the benchmark's texts.
+        name: the benchmark's name in passes and study cards.
+        link: link to the benchmark from other pages; its name is the prefix of the benchmark's texts.
 
     Raises:
-        InputError: if the benchmark's name is that of another page, or its texts are none.
+        InputError: if the benchmark's name is that of another page, or its texts cannot be read.
     """
 
     def __init__(self, sessions: PlaySessions, signer: Signer, *, home: bool = False) -> None:
         self.sessions = sessions
-        self._known: dict[str, StudyCard] = {}
+        self._cards: dict[str, StudyCard] = {}
         self.benchmark = sessions.benchmark
         self.name = self.benchmark.name
         if self.name in TAKEN:
-            raise InputError(f"No benchmark can be called {self.name!r}: another page has that address.")
-        declared_texts(self.benchmark, DEFAULT)  # else every page would fail
+            raise InputError(f"A benchmark cannot be called {self.name!r}: another page has that address.")
+        declared_texts(self.benchmark, DEFAULT)  # fail here rather than on every page
         self.link = link_to(self.benchmark, home=home)
         self._signer = signer
 
     # Free play
 
     async def home(self, frame: Frame) -> str:
-        """Return the entry."""
+        """Return the entry page."""
         return entry_page(frame, self.link, self.sessions, self.studies())
 
     async def start(self, call: Mapping[str, Any]) -> Answer:
-        """Begin an episode of free play; answers with the address of its page.
+        """Start an episode of free play; answer with the address of its page.
 
         Raises:
-            AskbackError: if it cannot begin.
-            ValidationError: if the call is not of the right form.
+            AskbackError: if it cannot start.
+            ValidationError: if the call is malformed.
         """
         asked = StartCall.model_validate(call)
         episode_id = await self.sessions.start(
@@ -112,36 +112,36 @@ class DeclaredActions:
     # Studies
 
     def studies(self) -> Sequence[StudyCard]:
-        """Return the studies that there are."""
+        """Return the cards of all studies of the benchmark."""
         cards = self.sessions.studies()
-        # Of what the pages of an episode show nothing changes, and counting places takes time.
-        self._known.update((card.id, card) for card in cards)
+        # Cached for the pages of episodes: counting places takes time, and those pages do not show them.
+        self._cards.update((card.id, card) for card in cards)
         return cards
 
     def study(self, study_id: str) -> StudyCard | None:
-        """Return a study, or the preview of one; None if it is not held here."""
+        """Return the card of a study or of its preview; None if this benchmark has no such study."""
         card = self.sessions.study(study_id)
         if card is not None:
-            self._known[card.id] = card
+            self._cards[card.id] = card
         return card
 
     def card_of(self, study_id: str) -> StudyCard | None:
-        """Return a study's card, whose places may have been counted a while ago."""
-        return (self._known.get(study_id) or self.study(study_id)) if study_id else None
+        """Return a study's card, from the cache if possible; its count of places may be out of date."""
+        return (self._cards.get(study_id) or self.study(study_id)) if study_id else None
 
     def welcome(self, frame: Frame, card: StudyCard) -> str:
-        """Return the welcome page of a study. Nothing begins there."""
-        return welcome_page(spoken(frame, card), self.link, card)
+        """Return the welcome page of a study. Opening it starts nothing."""
+        return welcome_page(in_study_language(frame, card), self.link, card)
 
     async def enter(self, frame: Frame, card: StudyCard, call: Mapping[str, Any]) -> Answer:
-        """Give somebody a place; answers with the address of its page, or with one that says why not.
+        """Give a participant a place; answer with the address of its page, or with a page that says why not.
 
         Raises:
-            AskbackError: if the study cannot go on.
-            ValidationError: if the call is not of the right form.
+            AskbackError: if the study cannot continue.
+            ValidationError: if the call is malformed.
         """
         asked = EnterCall.model_validate(call)
-        frame = spoken(frame, card)
+        frame = in_study_language(frame, card)
         entry = await self.sessions.enter(
             card.id,
             identity=dict(parse_qsl(asked.query)),
@@ -151,27 +151,28 @@ class DeclaredActions:
         seats = [seat.name for seat in self.benchmark.seats]
         return self._seat_answer(frame, entry, card.task if card.task in seats else seats[0], card.id)
 
-    def _seat_answer(self, frame: Frame, entry: Entry, usual: str, study: str) -> Answer:
+    def _seat_answer(self, frame: Frame, entry: Entry, default_seat: str, study: str) -> Answer:
         if entry.episode_id is None:
             return {"html": self._message(frame, entry.refusal or "closed", entry.completion)}
-        return self._go(Pass(entry.episode_id, entry.seat or usual, benchmark=self.name, study=study))
+        return self._go(Pass(entry.episode_id, entry.seat or default_seat, benchmark=self.name, study=study))
 
     async def next_set(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Give the participant of an episode another set; answers as `enter` does.
+        """Give the participant of an episode another set; answer as `enter` does.
 
         Raises:
-            AskbackError: if it is not a study's.
+            AskbackError: if the episode does not belong to a study.
         """
         entry = await self.sessions.next_set(seat.episode_id)
-        return self._seat_answer(spoken(frame, self.card_of(seat.study)), entry, seat.seat, seat.study)
+        frame = in_study_language(frame, self.card_of(seat.study))
+        return self._seat_answer(frame, entry, seat.seat, seat.study)
 
     async def page(self, frame: Frame, seat: Pass) -> Answer:
-        """Return the page of an episode as it stands."""
+        """Return the current page of an episode."""
         view = await self.sessions.view(seat.episode_id, seat.seat)
         return {"html": await self._page_of(frame, seat, view)}
 
     async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Take a turn; ``accepted`` tells whether it counts, so that what was typed may be dropped."""
+        """Submit a turn; if ``accepted`` is true in the answer, the browser drops the draft."""
         asked = MoveCall.model_validate(call)
         notice = None
         try:
@@ -183,25 +184,25 @@ class DeclaredActions:
         if notice is not None:
             view = await self.sessions.view(seat.episode_id, seat.seat)
         if notice is not None and broken_off(view):
-            # The place had been given to somebody else.
+            # The place has gone to somebody else.
             return {"accepted": False, "html": self._message(frame, "full")}
         return {"accepted": notice is None, "html": await self._page_of(frame, seat, view, notice)}
 
     async def judge(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Note what somebody says of an episode of free play that is over.
+        """Log a player's verdict on a finished episode of free play.
 
         Raises:
-            TokenError: if nobody in this seat is asked.
-            ValidationError: if the call is not of the right form.
+            TokenError: if this seat does not judge.
+            ValidationError: if the call is malformed.
         """
         asked = JudgeCall.model_validate(call)
         if seat.seat not in self.sessions.judges:
-            raise TokenError("nobody in this seat judges")
+            raise TokenError("this seat does not judge")
         await self.sessions.judge(seat.episode_id, seat.seat, asked.success, f"{asked.render}.judge")
         return {"accepted": True}
 
     async def state(self, seat: Pass) -> Answer:
-        """Return where an episode stands, for a page that waits for another seat."""
+        """Return the state of an episode, for a page that waits for another seat."""
         view: SeatPage = await self.sessions.view(seat.episode_id, seat.seat)
         return {
             "number": view.number,
@@ -212,14 +213,14 @@ class DeclaredActions:
         }
 
     async def check(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Return what is wrong with a form that is being filled in.
+        """Check a form that is being filled in.
 
         Returns:
-            ``problems``, by field; ``errors``, how many of them are; ``html`` of what is shown beside. Of a
-            form that cannot be read, why it is ``refused``.
+            ``problems`` by field, the number of ``errors`` among them, and the ``html`` to show next to the
+            form; for a form that cannot be read, only why it is ``refused``.
 
         Raises:
-            ValidationError: if the call is not of the right form.
+            ValidationError: if the call is malformed.
         """
         asked = CheckCall.model_validate(call)
         view: SeatPage = await self.sessions.view(seat.episode_id, seat.seat)
@@ -232,51 +233,52 @@ class DeclaredActions:
             return {"refused": self._refusal_notice(frame, error).text}
         texts, problems = frame.texts, dict[str, list[dict[str, str]]]()
         for problem in checked.problems:
-            # A benchmark's own checks speak English; its phrases have their words in other languages.
+            # A benchmark's own checks report in English; its phrases translate them.
             own = texts.phrase(texts.say(self.link.name, problem.text))
             words = texts.get(f"declared.problem.{problem.code}", own)
-            said = {"text": words, "level": problem.level}
-            if said not in (held := problems.setdefault(problem.field, [])):
-                held.append(said)
+            message = {"text": words, "level": problem.level}
+            if message not in (messages := problems.setdefault(problem.field, [])):
+                messages.append(message)
         context = {"link": self.link, "view": view, "language": view.language, "blocks": checked.blocks}
         return {
             "problems": problems,
-            "errors": sum(each["level"] == "error" for held in problems.values() for each in held),
+            "errors": sum(each["level"] == "error" for messages in problems.values() for each in messages),
             "html": render("blocks/all", texts, **context) if checked.blocks else "",
         }
 
     async def withdraw(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Erase a participant's sets, and answer with a page that says so.
+        """Withdraw a participant with all their sets; return a page that confirms it.
 
         Raises:
-            AskbackError: if it is not a study's.
+            AskbackError: if the episode does not belong to a study.
         """
         if not seat.study:
-            raise InputError("Only a study can be withdrawn from.")
+            raise InputError("One can only withdraw from a study.")
         await self.sessions.withdraw(seat.episode_id)
-        return {"html": self._left_page(spoken(frame, self.card_of(seat.study)), seat, "withdrawn")}
+        frame = in_study_language(frame, self.card_of(seat.study))
+        return {"html": self._left_page(frame, seat, "withdrawn")}
 
     async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """End the set of somebody who is paired, before its end; what they did stays. Return the page.
+        """End the set of a paired participant early, keeping what they did; return the page.
 
         Raises:
-            AskbackError: if nobody is paired there.
+            AskbackError: if the study pairs nobody.
         """
         await self._pairs(seat).leave(seat.episode_id)
         return await self.page(frame, seat)
 
     async def acknowledge(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Record that somebody has read a researcher's message; return the page without it."""
+        """Log that a participant has read a researcher's message; return the page without it."""
         await self.sessions.acknowledge(seat.episode_id, AcknowledgeCall.model_validate(call).message)
         return await self.page(frame, seat)
 
     async def wait_again(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Let somebody whose partner has left wait for another one; return the page.
+        """Let a participant whose partner has left wait for another one; return the page.
 
         Raises:
-            AskbackError: if nobody is paired there.
+            AskbackError: if the study pairs nobody.
         """
-        with suppress(ConflictError):  # it went on in another tab: the page says where it stands
+        with suppress(ConflictError):  # continued in another tab: the page shows the current state
             await self._pairs(seat).wait_again(seat.episode_id)
         return await self.page(frame, seat)
 
@@ -289,50 +291,49 @@ class DeclaredActions:
     # Pages
 
     def steps(self, view: Any) -> Mapping[Any, str]:
-        """Return the step of a study that each stage belongs to."""
-        asked = {step.page or step.kind for step in self.sessions.around}
-        there = {COMMENT.kind: COMMENT.kind in asked, "qualification": view.tested}
-        known = {stage: step for stage, step in STEPS.items() if there.get(stage, True)}
-        return {**known, **dict.fromkeys(asked - set(STEPS), "task")}
+        """Return the step of the study for each stage of an episode."""
+        declared = {step.page or step.kind for step in self.sessions.around}
+        optional = {COMMENT.kind: COMMENT.kind in declared, "qualification": view.tested}
+        steps = {stage: step for stage, step in STEPS.items() if optional.get(stage, True)}
+        return {**steps, **dict.fromkeys(declared - set(STEPS), "task")}
 
-    def session_page(self, here: Here) -> str:
-        """Return the page of consent, instructions, the task or the comment."""
-        make = task_page if here.view.stage in TASK else step_page
-        return make(here, self._invitations(here))
+    def session_page(self, context: PageContext) -> str:
+        """Return the page for consent, instructions, the task or the comment."""
+        make = task_page if context.view.stage in TASK else step_page
+        return make(context, self._invitations(context))
 
-    def _invitations(self, here: Here) -> Mapping[str, Invitation]:
-        """Return the invitations for the other people, if this page's person began the episode."""
-        seat, view = here.seat, here.view
+    def _invitations(self, context: PageContext) -> Mapping[str, Invitation]:
+        """Return the invitations to the other people's seats; none unless this person is the host."""
+        seat, view = context.seat, context.view
         if seat is None or not seat.host:
             return {}
         taken = self.sessions.holders(seat.episode_id)
         return {name: invitation(self._signer, seat, name, taken=name in taken) for name in view.people}
 
-    def here(self, frame: Frame, view: Any, **more: Any) -> Here:
-        """Return the episode whose page is asked for."""
-        return Here(frame=frame, link=self.link, steps=self.steps(view), view=view, **more)
+    def page_context(self, frame: Frame, view: Any, **more: Any) -> PageContext:
+        """Return the context of an episode's page."""
+        return PageContext(frame=frame, link=self.link, steps=self.steps(view), view=view, **more)
 
     async def _page_of(self, frame: Frame, seat: Pass, view: Any, notice: Notice | None = None) -> str:
         card = self.card_of(seat.study)
-        frame = spoken(frame, card)
+        frame = in_study_language(frame, card)
         if view.stage == "instructions_again":
             view, notice = replace(view, stage="instructions"), Notice(frame.texts("study.questions.again"))
         sets = self.sessions.sets(seat.episode_id) if view.study else Sets()
-        here = self.here(frame, view, card=card, sets=sets, notice=notice, seat=seat)
+        context = self.page_context(frame, view, card=card, sets=sets, notice=notice, seat=seat)
         if view.stage in ASKED:
-            return questions_page(here)
+            return questions_page(context)
         if view.stage in (WAITING_ROOM, LOST):
-            return waiting_page(here, self._pairs(seat).waiting(seat.episode_id))
+            return waiting_page(context, self._pairs(seat).waiting(seat.episode_id))
         if view.stage in (DEBRIEFING.kind, REST):
-            return session_page(f"study/{view.stage}", here)
+            return session_page(f"study/{view.stage}", context)
         if view.stage != "done":
-            return self.session_page(here)
+            return self.session_page(context)
         if broken_off(view) or (sets.completion is not None and not sets.completion.is_done):
-            return self._left_page(frame, seat, self._broken_off_page(seat, view, sets))
-        return end_page(here, self.benchmark, await self._replay(seat))
+            return self._left_page(frame, seat, self._reason_code(seat, view, sets))
+        return end_page(context, self.benchmark, await self._replay(seat))
 
-    def _broken_off_page(self, seat: Pass, view: SeatPage, sets: Sets) -> str:
-        """Return the page for somebody whose episode was broken off, or who left afterwards."""
+    def _reason_code(self, seat: Pass, view: SeatPage, sets: Sets) -> str:
         if sets.completion is not None and sets.completion.outcome == "screened_out":
             return "screened_out"
         if view.ending is not None and view.ending.message == BY_RESEARCHER:
@@ -344,7 +345,6 @@ class DeclaredActions:
         return "broken" if broken_off(view) and cause != seat.seat else "declined"
 
     def _left_page(self, frame: Frame, seat: Pass, code: str) -> str:
-        """Return a page for somebody who has left before the end, or afterwards."""
         try:
             return self._message(frame, code, self.sessions.completion(seat.episode_id))
         except NotInLog:
@@ -354,10 +354,10 @@ class DeclaredActions:
         return message_page(frame, code, home=self.link.path, completion=completion)
 
     def gone(self, frame: Frame, seat: Pass) -> Answer:
-        """Return the page for somebody whose episode is not there any more."""
+        """Return the page for an episode that is no longer in the log."""
         if not seat.study:
             return {"html": plain_message_page(frame, "gone")}
-        return {"html": self._message(spoken(frame, self.card_of(seat.study)), "gone")}
+        return {"html": self._message(in_study_language(frame, self.card_of(seat.study)), "gone")}
 
     async def _replay(self, seat: Pass) -> Any:
         try:
@@ -366,7 +366,7 @@ class DeclaredActions:
             return None
 
     def _refusal_notice(self, frame: Frame, error: SeatError | InputError) -> Notice:
-        """Return why a turn does not count; a benchmark whose forms can be corrected may say where."""
+        """Return why a turn was refused, in the benchmark's own words if it has any for the error's code."""
         code = getattr(error, "code", "")
         refusal = frame.texts.get(
             f"{self.link.name}.refused.{code}",
@@ -377,5 +377,5 @@ class DeclaredActions:
 
 
 def broken_off(view: SeatPage) -> bool:
-    """Return True if a study's episode ended before it was through."""
+    """Return True if an episode of a study was aborted."""
     return view.study and view.ending is not None and view.ending.status == "aborted"

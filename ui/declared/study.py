@@ -1,4 +1,4 @@
-"""The pages of every study with people, from welcome to leaving, and what all pages of an episode have."""
+"""The pages of studies with people, from welcome to leaving, and the frame of every page of an episode."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ui.tokens import Pass, Signer
 
 _POLL_SECONDS: Final = 3
 _MANY_PLACES: Final = 1000
-"""From here on how many are left says nothing."""
+"""From this number on, the page does not say how many places are left."""
 ONCE: Final = ("consent", "instructions", "comprehension", "qualification", "questions_before")
-"""Steps of a person's first set only."""
+"""Steps that are part of a participant's first set only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence above the composer."""
+    """A message above the reply box."""
 
     text: str
     kind: Literal["info", "problem"] = "info"
@@ -37,14 +37,14 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A study in words.
+    """A study as texts for its card.
 
     Attributes:
-        title: in the page's language.
-        address: of its welcome page.
-        minutes: how long a set takes; empty if nobody says.
-        pay: for it.
-        places: how many are left, if anybody can begin.
+        title: title in the page's language.
+        address: address of the welcome page.
+        minutes: how long a set takes; empty if unknown.
+        pay: pay for a set.
+        places: how many places are left.
     """
 
     card: StudyCard
@@ -56,18 +56,18 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Here:
-    """An episode whose page is asked for.
+class PageContext:
+    """Everything needed to build the page of an episode.
 
     Attributes:
-        frame: of the page.
-        link: the benchmark.
-        steps: the step of a study that each stage belongs to, in order; ``study.step_…`` names it.
-        view: what may be seen (`simulator.runner.machines.SeatPage`).
-        card: the study that it belongs to; None in free play.
-        sets: where the participant stands.
-        notice: what to tell beside.
-        seat: of whoever sees it; None where a benchmark has one seat and does not ask.
+        frame: frame of the page.
+        link: link to the benchmark.
+        steps: stage -> step of the study, in order; a step's title is ``study.step_…``.
+        view: what the seat may see (`simulator.runner.machines.SeatPage`).
+        card: the study of the episode; None in free play.
+        sets: the participant's progress through their sets.
+        notice: message above the reply box.
+        seat: the viewer's seat; None for benchmarks that do not need it.
     """
 
     frame: Frame
@@ -81,115 +81,116 @@ class Here:
 
     @property
     def texts(self) -> Strings:
-        """The texts of the page."""
+        """Texts of the page."""
         return self.frame.texts
 
 
-def session_page(template: str, here: Here, **more: object) -> str:
-    """Return a page of an episode: its template extends ``study/session`` or one that does.
+def session_page(template: str, context: PageContext, **more: object) -> str:
+    """Return a page of an episode.
 
     Args:
-        template: its name.
-        here: the episode.
-        more: what else the template wants.
+        template: name of a template that extends ``study/session``, directly or not.
+        context: context of the page.
+        more: further values for the template.
     """
-    card = here.card
+    card = context.card
     return render(
         template,
-        here.texts,
-        frame=here.frame,
-        link=here.link,
-        view=here.view,
+        context.texts,
+        frame=context.frame,
+        link=context.link,
+        view=context.view,
         card=card,
-        sets=here.sets,
-        notice=here.notice,
-        messages=here.sets.messages,
-        own=own_texts(card, here.texts.language),
-        minutes=whole(card.study.pay.minutes) if card is not None and card.study.pay else "",
-        pay=pay_in_words(here.texts, card) if card is not None else "",
-        steps=steps_shown(here),
-        step={WAITING_ROOM: "task", LOST: "task", REST: "task", **here.steps}.get(
-            here.view.stage, here.view.stage
+        sets=context.sets,
+        notice=context.notice,
+        messages=context.sets.messages,
+        own=study_texts(card, context.texts.language),
+        minutes=short_number(card.study.pay.minutes) if card is not None and card.study.pay else "",
+        pay=pay_in_words(context.texts, card) if card is not None else "",
+        steps=steps_shown(context),
+        step={WAITING_ROOM: "task", LOST: "task", REST: "task", **context.steps}.get(
+            context.view.stage, context.view.stage
         ),
-        beat=beat_seconds(here),
+        beat=beat_seconds(context),
         **more,
     )
 
 
-def beat_seconds(here: Here) -> int:
-    """Return how often a page tells that its person is there; 0 where nobody waits for them."""
-    if here.card is None or not here.card.study.seats or here.view.stage == "done":
+def beat_seconds(context: PageContext) -> int:
+    """Return the seconds between a page's signs of life; 0 if no partner depends on them."""
+    if context.card is None or not context.card.study.seats or context.view.stage == "done":
         return 0
-    if here.view.stage == WAITING_ROOM:
+    if context.view.stage == WAITING_ROOM:
         return _POLL_SECONDS
-    return max(1, int(beat(here.card.study.pairing).total_seconds() / 2))
+    return max(1, int(beat(context.card.study.pairing).total_seconds() / 2))
 
 
-def questions_page(here: Here) -> str:
-    """Return the page of a study's own questions; the view's stage says which of them (`ASKED`)."""
-    when, language, card = ASKED[here.view.stage], here.texts.language, here.card
+def questions_page(context: PageContext) -> str:
+    """Return the page with a study's own questions for the view's stage (`ASKED`)."""
+    when, language, card = ASKED[context.view.stage], context.texts.language, context.card
     assert card is not None
 
     def words(texts: Words) -> str:
         return texts if isinstance(texts, str) else texts.get(language) or next(iter(texts.values()))
 
     questions = [question for question in card.study.questions if question.when == when]
-    return session_page("study/questions", here, questions=questions, words=words, when=when)
+    return session_page("study/questions", context, questions=questions, words=words, when=when)
 
 
-def waiting_page(here: Here, waiting: Waiting | None) -> str:
-    """Return the waiting room; of somebody whose partner has left (not `waiting`), what they are offered."""
+def waiting_page(context: PageContext, waiting: Waiting | None) -> str:
+    """Return the waiting room; without `waiting`, the choice for a participant whose partner has left."""
+    study = context.card.study if context.card else None
     return session_page(
         "study/waiting",
-        here,
+        context,
         waiting=waiting,
         minutes_left=ceil(waiting.seconds_left / 60) if waiting else 0,
-        wait=whole(here.card.study.pairing.wait_minutes) if here.card and here.card.study.seats else "",
+        wait=short_number(study.pairing.wait_minutes) if study and study.seats else "",
     )
 
 
-def steps_shown(here: Here) -> tuple[str, ...]:
-    """Return the steps of this set, in order, each once."""
-    once = ONCE if here.sets.done else ()
-    names = [*dict.fromkeys(here.steps.values())]
-    asked = {question.when for question in here.card.study.questions} if here.card is not None else set()
+def steps_shown(context: PageContext) -> tuple[str, ...]:
+    """Return the steps of this set in order, without duplicates."""
+    once, card = ONCE if context.sets.done else (), context.card
+    names = [*dict.fromkeys(context.steps.values())]
+    asked = {question.when for question in card.study.questions} if card is not None else set()
     own = {stage for stage, when in ASKED.items() if when in asked}
     before = [name for name in ONCE if name in own or name in names]
     names = [name for name in names if name not in before]
     if "questions_after" in own:
         names.insert(names.index("task") + 1 if "task" in names else len(names), "questions_after")
-    if here.card is not None and "debriefing" in here.card.study.texts:
+    if card is not None and "debriefing" in card.study.texts:
         names.append("debriefing")
     return tuple(step for step in (*before, *names) if step not in once)
 
 
 def welcome_page(frame: Frame, link: BenchmarkLink, card: StudyCard) -> str:
-    """Return what a participant sees first: what the study is; nothing has begun."""
-    return render("study/welcome", frame.texts, frame=frame, link=link, offer=offer(frame, card))
+    """Return the welcome page, which describes the study and starts nothing."""
+    return render("study/welcome", frame.texts, frame=frame, link=link, offer=study_offer(frame, card))
 
 
 def message_page(frame: Frame, code: str, *, home: str = "/", completion: Completion | None = None) -> str:
-    """Return why somebody is not taking part, or no longer, and what they can do.
+    """Return a page that says why somebody is not (or no longer) taking part, and what they can do.
 
     Args:
-        frame: its frame.
+        frame: frame of the page.
         code: a refusal, ``declined``, ``screened_out``, ``broken``, ``withdrawn``, ``gone`` or ``unknown``.
-        home: where one can play without a study.
-        completion: the code that they may hand in all the same.
+        home: address for playing outside a study.
+        completion: the completion code that they may still submit.
     """
     handed = completion if completion is not None and completion.code else None
     return render("study/message", frame.texts, frame=frame, code=code, home=home, completion=handed)
 
 
-def offer(frame: Frame, card: StudyCard) -> Offer:
-    """Return a study as the pages say it."""
+def study_offer(frame: Frame, card: StudyCard) -> Offer:
+    """Return the texts for a study's card."""
     texts, left, pay = frame.texts, card.places_left, pay_in_words(frame.texts, card)
     name = "one_place" if left == 1 else "places" if left < _MANY_PLACES else "many_places"
     if not pay:
         pay = texts("study.offer.unpaid")
     elif card.builtin:
         pay = texts("study.offer.pay_paper", pay=pay)
-    length = whole(card.study.pay.minutes) if card.study.pay else ""
+    length = short_number(card.study.pay.minutes) if card.study.pay else ""
     minutes = texts(f"study.offer.{'one_minute' if length == '1' else 'minutes'}", minutes=length)
     return Offer(
         card,
@@ -202,7 +203,7 @@ def offer(frame: Frame, card: StudyCard) -> Offer:
 
 
 def pay_in_words(texts: Strings, card: StudyCard) -> str:
-    """Return what is paid, for each set of several; empty if nothing."""
+    """Return the pay, per set if there are several; empty if there is none."""
     pay = card.study.pay
     if pay is None or not pay.amount:
         return ""
@@ -210,14 +211,14 @@ def pay_in_words(texts: Strings, card: StudyCard) -> str:
     return texts("study.offer.pay_each", pay=amount) if card.study.sets_per_participant > 1 else amount
 
 
-def own_texts(card: StudyCard | None, language: Language) -> dict[str, tuple[str, ...]]:
-    """Return a study's own words, by name, in paragraphs."""
+def study_texts(card: StudyCard | None, language: Language) -> dict[str, tuple[str, ...]]:
+    """Return a study's own texts by name, split into paragraphs."""
     texts = card.study.texts_in(language) if card is not None else {}
     return {name: tuple(part for part in text.split("\n\n") if part.strip()) for name, text in texts.items()}
 
 
-def spoken(frame: Frame, card: StudyCard | None) -> Frame:
-    """Return the frame in a language that the study has, if it belongs to one."""
+def in_study_language(frame: Frame, card: StudyCard | None) -> Frame:
+    """Return the frame in a language of the study; unchanged outside studies."""
     if card is None:
         return frame
     language = frame.texts.language
@@ -226,21 +227,21 @@ def spoken(frame: Frame, card: StudyCard | None) -> Frame:
     return replace(frame, texts=strings(language))
 
 
-def whole(value: float) -> str:
-    """Return a number without decimals that say nothing."""
+def short_number(value: float) -> str:
+    """Return a number with at most two decimals and no trailing zeros."""
     return f"{round(value, 2):g}"
 
 
-# ---- invitations to a seat of free play, which its first taker keeps
+# ---- invitations to a seat in free play, which the first person to take it keeps
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """The link for the second person, shown to whoever began the dialogue.
+    """The invitation link for another person, shown to the host.
 
     Attributes:
-        link: path and query, without the host (the browser knows under which name it reached us).
-        taken: somebody has taken the seat.
+        link: path and query; the browser adds the host under which it reached us.
+        taken: True if somebody has taken the seat.
     """
 
     link: str
@@ -248,13 +249,13 @@ class Invitation:
 
 
 def invitation(signer: Signer, host: Pass, seat: str, *, taken: bool) -> Invitation:
-    """Return the invitation to another seat of the episode that `host` began."""
+    """Return the invitation to another seat of the host's episode."""
     guest = Pass(host.episode_id, seat, person_opposite=True, benchmark=host.benchmark)
     return Invitation(address(signer.sign(guest)), taken=taken)
 
 
 def invitation_page(frame: Frame, link: BenchmarkLink, seat: str) -> str:
-    """Return the introduction for somebody who is invited: what this is, which seat, who waits."""
+    """Return the page for an invited person: the game, their seat, and who is waiting."""
     texts = frame.texts
     return render(
         "invitation",

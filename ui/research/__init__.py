@@ -1,1 +1,1 @@
-"""The researchers' side of the web app: runs, scores, transcripts, comparisons, reviews."""
+"""The researchers' pages of the web app: runs, scores, transcripts, comparisons, reviews, studies."""

@@ -1,4 +1,4 @@
-"""Addresses of the researchers' pages: every view has one, to be linked, reloaded and gone back to."""
+"""Addresses of the researchers' pages; every view has one, so it can be linked, reloaded and revisited."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ MOVED = {
     "pairs": "pairs",
     "review": "review",
 }
-"""Addresses that desks had before they had one in common -> the desk."""
+"""Last part of a desk's former path -> desk."""
 MOVED_PARTS = {"/research/sets": "sets"}
-"""Addresses of their own that parts of runs had -> the part."""
+"""Former path of a part of a run -> part."""
 _ALL = (RUN, PART, START, STUDIES, REPORT, COMPARE, DATA, DESK, ASKING)
 PLACES = {path.rpartition("/")[2]: path for path in _ALL} | {name: f"{RESEARCH}/{name}" for name in MOVED}
 NAVIGATION = (
@@ -38,7 +38,7 @@ NAVIGATION = (
     (DESK, "research.desk.nav", (DESK,)),
     (ASKING, "research.asking.nav", (ASKING,)),
 )
-"""The entries of the bar: where each leads, the name of its text, and the places that stand under it."""
+"""Entries of the navigation bar: path, name of the text, and the paths for which the entry is active."""
 _MOVED_NAMES = {"outputs": "data", "token": "item", "run": "data", "episode": "item"}
 _TABS = {"": RUN, "scores": RUN, "compare": COMPARE}
 _SETTING = "s."
@@ -47,28 +47,29 @@ _FILTER = "f."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """The page that somebody is at.
+    """The path and query of a researchers' page.
 
     Attributes:
         path: `RESEARCH` or one of `PLACES`.
-        run: the run that is shown.
-        tab: which part of it.
-        episode: the dialogue that is shown.
-        benchmark: filter of the list of runs, `setup` likewise; or whose data are browsed.
-        outcome: filter: ``success``, ``part``, ``failure`` or ``unscored`` by the headline; or a page's own.
+        run: run to show.
+        tab: part of the run.
+        episode: episode to show.
+        benchmark: filter for the list of runs, or the benchmark whose data is browsed.
+        setup: filter for the list of runs.
+        outcome: filter: ``success``, ``part``, ``failure`` or ``unscored`` by the headline, or a page's own.
         status: filter: how an episode ended.
         text: filter: words that a turn contains.
-        reviewer: who reviews.
-        study: that is shown.
-        data: the data set that is browsed, or the set that is judged at a desk.
-        item: the item of the data set, or the thing at a desk, that is shown.
-        step: the turn after which a logged episode is shown.
-        desk: where somebody judges.
-        raters: how many judge each thing at a desk.
-        by: what the table of asking has a row for, besides the robot: ``kind``, ``user``.
-        runs: those that are reported or compared.
-        settings: of a report, by name.
-        filters: fields of items, with the value that is looked for.
+        reviewer: name of the rater.
+        study: study to show.
+        data: data set to browse, or set of cases to judge at a desk.
+        item: item of the data set, or case at a desk, to show.
+        step: turn of a logged episode after which to show its state.
+        desk: desk to judge at.
+        raters: number of raters per case at a desk.
+        by: how the table of asking splits its rows further: ``kind``, ``user`` or ``both``.
+        runs: runs to report or compare.
+        settings: settings of a report, by name.
+        filters: fields of items with the required value.
     """
 
     path: str = RESEARCH
@@ -94,14 +95,14 @@ class Address:
 
     @classmethod
     def read(cls, path: str, query: str) -> Address:
-        """Return the address in a browser's bar; what is not known there is left out."""
-        known = {field.name for field in fields(cls)} - {"path", "runs", "settings", "filters"}
+        """Parse a path and query; unknown parameters are ignored."""
+        names = {field.name for field in fields(cls)} - {"path", "runs", "settings", "filters"}
         last = path.rstrip("/").rpartition("/")[2]
         pairs = parse_qsl(query)
         if last in MOVED:
             pairs = [("desk", MOVED[last]), *((_MOVED_NAMES.get(name, name), value) for name, value in pairs)]
             last = DESK.rpartition("/")[2]
-        values = {name: value for name, value in pairs if name in known}
+        values = {name: value for name, value in pairs if name in names}
         runs = dict.fromkeys(value for name, value in pairs if name == "runs")
         where = PLACES.get(last, RESEARCH)
         if where in (RESEARCH, RUN) and "run" in values:
@@ -110,11 +111,11 @@ class Address:
         return cls(path=where, runs=tuple(runs), settings=settings, filters=filters, **values)
 
     def to(self, **changes: Any) -> str:
-        """Return the address of a neighbouring view, as a link."""
+        """Return this address with changes, as a link."""
         return str(replace(self, **changes))
 
     def part(self, tab: str) -> str:
-        """Return the address of a part of the run that is shown, as a link."""
+        """Return the address of a part of the same run, as a link."""
         place = _TABS.get(tab, PART)
         return self.to(
             path=place, tab="" if tab == "scores" else tab, episode="", item="", runs=(), filters=()
@@ -135,5 +136,4 @@ class Address:
 
 
 def _take_prefixed(pairs: Sequence[tuple[str, str]], prefix: str) -> tuple[tuple[str, str], ...]:
-    held = {name[len(prefix) :]: value for name, value in pairs if name.startswith(prefix)}
-    return tuple(held.items())
+    return tuple({name[len(prefix) :]: value for name, value in pairs if name.startswith(prefix)}.items())

@@ -1,4 +1,4 @@
-"""Runs of all benchmarks in which somebody may ask back: who does, and when, in tables and one figure."""
+"""The page that compares who asks back, and when, over runs of all benchmarks: tables and one figure."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MEASURES: Final = (
     *("right", "right_asking", "right_silent", "before", "after", "gain"),
 )
 SHARES: Final = MEASURES[:3]
-"""Shares of decisions, each shown with its n."""
+"""Measures that are shares of decisions; each is shown with its n."""
 _N: Final = "_n"
-_SAID: Final = "research.asking"
+_TEXTS: Final = "research.asking"
 
 
 def asking_page(visit: Visit, office: Office) -> None:
-    """Let runs be chosen, and show a table of each of their benchmarks, and a figure."""
+    """Show a choice of runs, a table for each benchmark of the chosen runs, and a figure."""
     t, at = visit.t, visit.at
     every = (card for card in run_cards(office.reader) if may_ask_back(card.run.benchmark, card.seats))
     cards = {card.run.id: card for card in every}
@@ -50,7 +50,7 @@ def asking_page(visit: Visit, office: Office) -> None:
         return
     _choice(visit, cards, runs)
     if not records.askings:
-        part(visit, "note", text=t(f"{_SAID}.{'nobody' if runs else 'choose'}"))
+        part(visit, "note", text=t(f"{_TEXTS}.{'nobody' if runs else 'choose'}"))
         return
     show_report(visit, _report(t, records, at))
     part(visit, "downloads", query=replace(at, tab="asking").query)
@@ -58,30 +58,30 @@ def asking_page(visit: Visit, office: Office) -> None:
     command_line(visit, shlex.join(["askback", "report", "asking", *runs, *users]))
 
 
-def asking_file(reader: LogReader, at: Address) -> Report:
-    """Return what is taken home of the page at an address: one table of all benchmarks, every episode."""
+def asking_report(reader: LogReader, at: Address) -> Report:
+    """Return the report to download for an address: one table for all benchmarks, and every episode."""
     return whole_report(askings(reader, at.runs), by_kind=_splits(at, "kind"), users=_splits(at, "user"))
 
 
 def robot_name(t: Strings, row: Row) -> str:
-    """Return who could ask, with how they played in brackets; names of methods and models stay."""
+    """Return who could ask, with their mode of play in brackets; names of methods and models stay English."""
     return f"{row.seat} ({', '.join(map(t.phrase, row.manner))})" if row.manner else row.seat
 
 
 def kind_name(t: Strings, row: Row) -> str:
-    """Return the kind of tasks that a row is of: of all of them together, if it names none."""
+    """Return the kind of tasks of a row, or the text for all kinds."""
     if not row.kind:
-        return t(f"{_SAID}.kind_all")
+        return t(f"{_TEXTS}.kind_all")
     return Words(t, row.benchmark)(f"asking.kind.{row.kind}", t.phrase(row.kind))
 
 
 def _splits(at: Address, by: str) -> bool:
-    """Return True if there is a row for each kind, or for whoever answers."""
+    """Return True if the table has separate rows for each kind, or for each user."""
     return at.by in (by, "both")
 
 
 def _choice(visit: Visit, cards: dict[str, RunCard], runs: Sequence[str]) -> None:
-    """Let runs be chosen, and what there is a row for; both stand in the address."""
+    """Show the choices of runs and of what rows stand for; both are kept in the address."""
     t, by = visit.t, visit.at.by
     ordered = sorted(cards.values(), key=lambda card: card.run.id not in runs)
     labels = [(" · ".join((card.run.id, card.title, *card.seats.values())), card.run.id) for card in ordered]
@@ -94,9 +94,9 @@ def _choice(visit: Visit, cards: dict[str, RunCard], runs: Sequence[str]) -> Non
         elem_classes=["rs-runs"],
     )
     lines = gr.Dropdown(
-        [(t(f"{_SAID}.by.{name or 'robot'}"), name) for name in BY],
+        [(t(f"{_TEXTS}.by.{name or 'robot'}"), name) for name in BY],
         value=by if by in BY else "",
-        label=t(f"{_SAID}.rows_for"),
+        label=t(f"{_TEXTS}.rows_for"),
         interactive=True,
     )
     button = gr.Button(t("research.run.compare"), variant="primary", size="md")
@@ -105,21 +105,21 @@ def _choice(visit: Visit, cards: dict[str, RunCard], runs: Sequence[str]) -> Non
 
 
 def _report(t: Strings, records: AskingRecords, at: Address) -> Report:
-    """Return the tables of each benchmark, the figure, and how they are read, in the page's language."""
+    """Return the tables, the figure and notes on how to read them, in the page's language."""
     users = _splits(at, "user")
-    named, over_all = (
-        [replace(row, robot=robot_name(t, row), kind=kind_name(t, row)) for row in made]
-        for made in (
+    table_rows, figure_rows = (
+        [replace(row, robot=robot_name(t, row), kind=kind_name(t, row)) for row in split_rows]
+        for split_rows in (
             rows(records.askings, by_kind=_splits(at, "kind"), by_user=users),
             rows(records.askings, by_user=users),
         )
     )
-    compared = [name for name in askable() if any(row.benchmark == name for row in named)]
-    figure = asking_figure(over_all)
+    compared = [name for name in askable() if any(row.benchmark == name for row in table_rows)]
+    figure = asking_figure(figure_rows)
     section = Section(
         name="asking",
-        title=t(f"{_SAID}.table"),
-        tables=[_table(t, at, [row for row in named if row.benchmark == name]) for name in compared],
+        title=t(f"{_TEXTS}.table"),
+        tables=[_table(t, at, [row for row in table_rows if row.benchmark == name]) for name in compared],
         figures=[] if figure is None else [figure],
         remarks=list(_remarks(t, records, compared)),
     )
@@ -127,23 +127,22 @@ def _report(t: Strings, records: AskingRecords, at: Address) -> Report:
 
 
 def _table(t: Strings, at: Address, lines: Sequence[Row]) -> Table:
-    """Return the rows of one benchmark, with the measures that are known of any."""
     split = [name for name in ("user", "kind") if _splits(at, name)]
     counts = ["episodes", *(["open"] if any(row.open for row in lines) else [])]
-    known = [name for name in MEASURES if any(getattr(row, name) is not None for row in lines)]
-    fields = ["robot", *split, *counts, *(column for name in known for column in _with_n(name))]
+    measures = [name for name in MEASURES if any(getattr(row, name) is not None for row in lines)]
+    fields = ["robot", *split, *counts, *(column for name in measures for column in _with_n(name))]
     cells = [[_value(row, name) for name in fields] for row in lines]
-    heads = [t(f"{_SAID}.column.{name}") for name in fields]
+    heads = [t(f"{_TEXTS}.column.{name}") for name in fields]
     return Table(heads, cells, catalog.find(lines[0].benchmark).title)
 
 
 def _with_n(measure: str) -> Sequence[str]:
-    """Return the columns of a measure: a share of decisions is followed by their number."""
+    """Return the columns of a measure; a share of decisions is followed by its n."""
     return (measure, f"{measure}{_N}") if measure in SHARES else (measure,)
 
 
 def _value(row: Row, column: str) -> Cell:
-    """Return a field of a row, or the n of a share."""
+    """Return a row's value in a column: a field, or the n of a share."""
     value: Interval | str | int | None = getattr(row, column.removesuffix(_N))
     if column.endswith(_N):
         return value.n if isinstance(value, Interval) else None
@@ -151,17 +150,17 @@ def _value(row: Row, column: str) -> Cell:
 
 
 def _remarks(t: Strings, records: AskingRecords, compared: Sequence[str]) -> Iterator[str]:
-    """Yield how the tables are to be read, in each of their benchmarks, and what is not in them."""
-    yield from (t(f"{_SAID}.note.{name}") for name in ("needed", "useful", "right", "intervals"))
+    """Yield notes on how to read the tables, per benchmark where they differ, and on what is left out."""
+    yield from (t(f"{_TEXTS}.note.{name}") for name in ("needed", "useful", "right", "intervals"))
     for name in compared:
         if (notes := load_asking(name).notes) is not None:
             texts = {field: t.phrase(text) for field, text in notes._asdict().items()}
             title = catalog.find(name).title
-            price = t(f"{_SAID}.note.price", **texts) if notes.price else ""
-            yield f"{t(f'{_SAID}.note.of', benchmark=title, **texts)} {price}".strip()
+            price = t(f"{_TEXTS}.note.price", **texts) if notes.price else ""
+            yield f"{t(f'{_TEXTS}.note.of', benchmark=title, **texts)} {price}".strip()
     if records.left_out:
-        whys = (
-            f"{count} × {t.get(f'{_SAID}.why.' + why.replace(' ', '_'), why)}"
+        reasons = (
+            f"{count} × {t.get(f'{_TEXTS}.why.' + why.replace(' ', '_'), why)}"
             for why, count in records.left_out.items()
         )
-        yield f"{t(f'{_SAID}.left_out')}: {', '.join(whys)}"
+        yield f"{t(f'{_TEXTS}.left_out')}: {', '.join(reasons)}"

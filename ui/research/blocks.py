@@ -1,8 +1,8 @@
-"""The researchers' pages as one Gradio Blocks, each page with an address of its own.
+"""The researchers' pages as one Gradio Blocks, each page with its own address.
 
-A page is built when the browser has loaded it, in its language and for its address: neither ``/config`` nor
-the page source holds a text or a number of a run. What follows from a filter, the page's own events change;
-they keep the filter in the address, so that every view can be linked, reloaded and gone back to.
+A page is built once the browser has loaded it, in its language and for its address, so that neither
+``/config`` nor the page source contains any data of a run. Filters change the page by events, which also keep
+the filter in the address, so that every view can be linked, reloaded and revisited.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ui.research.address import NAVIGATION, RESEARCH, Address
 from ui.security import page_language
 
 TICK: Final = 2.0
-"""Seconds after which a page that shows something in the making asks again."""
+"""Seconds between updates of a page that shows something in progress."""
 _START: Final = "askbackResearch.start(() => trigger('rebuild'), server)"
 _BUILT: Final = "askbackResearch.built(element.querySelector('[data-title]').dataset.title)"
 _ANEW: Final = "() => String(performance.now())"
@@ -46,9 +46,9 @@ _KEEP: Final = """(...values) => {{
 
 
 def benchmarks() -> tuple[BenchmarkLink, ...]:
-    """Return the benchmarks that people can play; the entry of the first is the home page."""
-    made = [each for each in catalog.installed() if sessions_type(each) is not None]
-    return tuple(link_to(each, home=each is made[0]) for each in made)
+    """Return links to the benchmarks that people can play; the entry page of the first is the home page."""
+    playable = [each for each in catalog.installed() if sessions_type(each) is not None]
+    return tuple(link_to(each, home=each is playable[0]) for each in playable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Visit:
     """A request for a page.
 
     Attributes:
-        t: the interface's texts.
-        at: the address asked for.
-        again: has the page built anew when it changes.
+        t: texts of the interface.
+        at: address of the page.
+        again: hidden field whose change rebuilds the page.
     """
 
     t: Strings
@@ -80,14 +80,14 @@ class Visit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchPage:
-    """A page of its own address.
+    """A page with its own address.
 
     Attributes:
-        path: the last part of its address; empty for the first page.
-        build: makes its components for a visit, and may say what the browser's tab is called; what it raises
-            of our own errors is shown in their place.
-        title: name of the text that the browser's tab has otherwise.
-        calls: functions that scripts of the page may call on the server.
+        path: last part of the path; empty for the first page.
+        build: creates the components for a visit, and may return the title of the browser's tab. Askback's
+            own errors are shown on the page.
+        title: name of the text that is otherwise the title of the browser's tab.
+        calls: server functions that scripts of the page may call.
     """
 
     path: str
@@ -97,17 +97,17 @@ class ResearchPage:
 
 
 def research_blocks(pages: Sequence[ResearchPage], head: str) -> gr.Blocks:
-    """Return the pages.
+    """Return the Blocks of all pages.
 
     Args:
-        pages: built for each visit; the first has the empty path.
-        head: of every page: styles and scripts.
+        pages: the pages, which are built for each visit; the first has the empty path.
+        head: styles and scripts for the head of every page.
     """
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         _load_page(blocks, pages[0], head)
         for page in pages[1:]:
-            # As `Blocks.route` does it, which makes Gradio's whole web app once more for each page.
+            # Like `Blocks.route`, which however creates Gradio's web app again for each page.
             blocks.pages.append((page.path, page.path, False))
             blocks.current_page = page.path
             _load_page(blocks, page, head)
@@ -115,7 +115,7 @@ def research_blocks(pages: Sequence[ResearchPage], head: str) -> gr.Blocks:
 
 
 def show_page(page: ResearchPage, visit: Visit) -> None:
-    """Make the components of a page: its frame, and its own or why it cannot be shown."""
+    """Create the components of a page: its frame, and its contents or the error."""
     title = None
     html(visit.render("native"))
     with gr.Column(elem_id="ab-content", elem_classes=["rs-native"]):
@@ -123,39 +123,39 @@ def show_page(page: ResearchPage, visit: Visit) -> None:
             title = page.build(visit)
         except (AskbackError, LogError) as error:
             part(visit, "problem_card", message=problem_text(visit.t, error))
-    # It comes last: the others stand when its script runs.
-    named = f"{title or visit.t(page.title)} · {visit.t('app.name')}"
-    gr.HTML(f'<i hidden data-title="{escape(named)}"></i>', js_on_load=_BUILT)
+    # It comes last, so that the other components exist when its script runs.
+    tab_title = f"{title or visit.t(page.title)} · {visit.t('app.name')}"
+    gr.HTML(f'<i hidden data-title="{escape(tab_title)}"></i>', js_on_load=_BUILT)
 
 
 def part(visit: Visit, template: str, **context: Any) -> gr.HTML:
-    """Put markup of ours on a page: ``templates/research/{template}.html.jinja``."""
+    """Add the rendered ``templates/research/{template}.html.jinja`` to a page."""
     return html(markup(visit, template, **context))
 
 
 def html(value: str | None = None, **more: Any) -> gr.HTML:
-    """Return a place for markup of ours."""
+    """Return an HTML component for our own markup."""
     return gr.HTML(value, elem_classes=["ab"], apply_default_css=False, **{"padding": False, **more})
 
 
 def markup(visit: Visit, template: str, **context: Any) -> str:
-    """Return the value of a `part`."""
+    """Return the markup of a `part`."""
     return render("research/part", visit.t, html=Markup(visit.render(template, **context)))
 
 
 def keep_in_address(**filters: gr.components.Component) -> None:
-    """Have the address say what filters are set to, by the names that it knows them by."""
+    """Keep the values of filters in the address, under the given names."""
     changes = [component.change for component in filters.values()]  # type: ignore[attr-defined]
     gr.on(changes, None, list(filters.values()), None, js=_keep(filters, "values"), show_progress="hidden")
 
 
 def rebuild(visit: Visit, event: Callable[..., Any], **filters: gr.components.Component) -> None:
-    """Have the page built anew for what filters are set to, at an event."""
+    """Rebuild the page at an event, with the values of filters in its address."""
     event(None, list(filters.values()), visit.again, js=_keep(filters, "String(performance.now())"))
 
 
 def follow(visit: Visit, state: Callable[[], object]) -> None:
-    """Have the page built anew when what it shows is no longer as it was."""
+    """Rebuild the page when `state` changes."""
     before = state()
 
     def changed() -> Any:
@@ -170,7 +170,7 @@ def _keep(filters: Mapping[str, gr.components.Component], answer: str) -> str:
 
 
 def _load_page(blocks: gr.Blocks, page: ResearchPage, head: str) -> None:
-    """Put a page on the route that is open: a bar that moves until its components are there."""
+    """Add a page to the current route; a progress bar is shown until its components are built."""
     boot = gr.HTML(
         '<div class="rs-boot"></div>',
         elem_classes=["ab", "ab-stage", "rs-waiting"],
@@ -188,7 +188,7 @@ def _load_page(blocks: gr.Blocks, page: ResearchPage, head: str) -> None:
 
 
 def _visit(path: str, again: gr.Textbox) -> Visit:
-    """Return the visit that the event now running belongs to: its language and its address."""
+    """Return the visit of the current Gradio event, with its language and address."""
     request = LocalContext.request.get()
     assert request is not None and request.request is not None
     scope = request.request.scope

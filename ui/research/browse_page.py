@@ -1,10 +1,11 @@
-"""Lists that are filtered, with one of their things beside: a run's episodes, and a benchmark's data."""
+"""Filtered lists with the selected entry next to them: a run's episodes, and a benchmark's data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import gradio as gr
@@ -26,16 +27,16 @@ from ui.research.blocks import Visit, follow, part
 from ui.research.controls import Menu, put_menus
 from ui.research.office import Office
 from ui.research.report_pages import show_own
-from ui.research.runs import RunCard, Words, look_at, pages_of, parts_of, transcript, whole_card
+from ui.research.runs import RunCard, Words, full_card, make_look, pages_of, parts_of, transcript
 
 Values = Mapping[str, str | Sequence[str]]
-"""The fields of a thing by which a list of such is filtered: a value of each, or several."""
+"""Fields of an entry for filtering: name -> a value, or several."""
 MOST: Final = 500
 OUTCOMES: Final = ("success", "part", "failure", "unscored")
-_VALUES: Final = 12
-_DATA_VALUES: Final = 40
-_FIELDS: Final = 5
-_LENGTH: Final = 40
+_MAX_VALUES: Final = 12
+_MAX_DATA_VALUES: Final = 40
+_MAX_FIELDS: Final = 5
+_MAX_LENGTH: Final = 40
 
 
 # ---- the episodes of a run
@@ -48,9 +49,9 @@ class ListedEpisode:
     Attributes:
         status: how it ended; ``open`` if it has not.
         scores: metric -> value.
-        fields: its language, and what is short of its item and of its scores' details.
-        outcome: one of `OUTCOMES`, by the headline; ``scored`` where the headline is no share.
-        words: that it is found by beside what was said in it.
+        fields: its language, and all short values of its item and its scores' details.
+        outcome: one of `OUTCOMES` by the headline metric; ``scored`` if that is not a share.
+        words: searchable text in addition to what was said.
     """
 
     id: str
@@ -64,14 +65,14 @@ class ListedEpisode:
 
 
 def browse_page(visit: Visit, office: Office) -> str:
-    """Show the part of a run that the address names: one of its benchmark's own, or its episodes.
+    """Show a part of a run, by address: one that its benchmark declares, or the episodes.
 
     Raises:
         InputError: if the run has no such episode.
     """
     t, at, reader = visit.t, visit.at, office.reader
     run = reader.run(at.run)
-    card, words, look = whole_card(reader, run), Words(t, run.benchmark), look_at(visit, office.kept, run)
+    card, words, look = full_card(reader, run), Words(t, run.benchmark), make_look(visit, office.cache, run)
     own = next((each for each in parts_of(run, reader) if each.name == at.tab), None)
     if card.live and not at.episode:
         follow(visit, lambda: reader.progress(run.id))
@@ -91,19 +92,19 @@ def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, word
     t, at, reader, run = visit.t, visit.at, office.reader, card.run.id
     benchmark = one_benchmark(reader, [run])
     pages = pages_of(benchmark.name)
-    every = office.kept.once(
-        ("entries", at.settings), run, lambda: entries(reader, benchmark, run, pages.fields(look))
+    every = office.cache.get(
+        ("entries", at.settings), run, lambda: list_episodes(reader, benchmark, run, pages.fields(look))
     )
     if at.episode and all(entry.id != at.episode for entry in every):
         raise InputError(f"The run has no episode {at.episode!r}.", code="no_episode", episode=at.episode)
     talked = _episodes_mentioning(reader, run, at.text) if at.text else frozenset()
-    listed = [entry for entry in every if fits_address(entry, at, talked)]
+    listed = [entry for entry in every if matches_address(entry, at, talked)]
     previous, following = neighbours([entry.id for entry in listed], at.episode)
     put_menus(visit, _menus(t, at, every, words), search=t("research.episodes.text"))
     settings = words.menus(pages.settings(look), at) if at.episode or at.settings else {}
     if not at.episode:
         put_menus(visit, settings)
-    with _beside(visit, "episodes", listed, len(every), metrics=benchmark.metrics):
+    with _list_with_detail(visit, "episodes", listed, len(every), metrics=benchmark.metrics):
         if not at.episode:
             part(visit, "note", text=t("research.episodes.choose"), choose=True)
             return
@@ -117,7 +118,7 @@ def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, word
 
 
 def _menus(t: Strings, at: Address, every: Sequence[ListedEpisode], words: Words) -> dict[str, Menu]:
-    """Return what the episodes of a run can be filtered by: a few values, each of several items."""
+    """Return the filter menus for the episodes of a run, for fields with a few different values."""
     outcomes = [name for name in OUTCOMES if any(entry.outcome == name for entry in every)]
     statuses = list(dict.fromkeys(entry.status for entry in every))
 
@@ -132,20 +133,20 @@ def _menus(t: Strings, at: Address, every: Sequence[ListedEpisode], words: Words
     if len(statuses) > 1:
         label, every_status = "research.episodes.status", "research.episodes.all_statuses"
         menus["status"] = menu(label, every_status, "status", statuses, at.status)
-    fields = filters((entry.fields for entry in every), min(_VALUES, len(every) // 2 + 1))
-    return menus | words.filters("field", dict([*fields.items()][:_FIELDS]), at)
+    fields = filters((entry.fields for entry in every), min(_MAX_VALUES, len(every) // 2 + 1))
+    return menus | words.filters("field", dict([*fields.items()][:_MAX_FIELDS]), at)
 
 
-def entries(
+def list_episodes(
     reader: LogReader, benchmark: Benchmark[Any, Any], run: str, more: Mapping[str, Mapping[str, str]]
 ) -> tuple[ListedEpisode, ...]:
-    """Return the episodes of a run, in the order in which they began; those of erased people left out.
+    """Return the episodes of a run in order of their start, without those of erased people.
 
     Args:
-        reader: of the log.
-        benchmark: of the run.
-        run: its id.
-        more: further fields of episodes.
+        reader: reader of the log.
+        benchmark: benchmark of the run.
+        run: id of the run.
+        more: further fields, by episode id.
     """
     erased, endings = erased_episodes(reader, run), reader.endings(run)
     items = {row.hash: row for row in reader.items(run)}
@@ -159,29 +160,29 @@ def entries(
     headline = next(iter(metrics), benchmark.metrics[0])
 
     def entry(episode: rows.Episode) -> ListedEpisode:
-        known, item = scores.get(episode.id, {}), items[episode.item_hash]
+        scored, item = scores.get(episode.id, {}), items[episode.item_hash]
         values = {**more.get(episode.id, {}), **item.data, **details.get(episode.id, {})}
         short = {name: str(each) for name, each in values.items() if _is_short(each)}
         fields = {"language": episode.language, **short}
         ending = endings.get(episode.id)
         status = ending.status if ending else "open"
-        value = known.get(headline.name)
+        value = scored.get(headline.name)
         if ending and seat_failed(episode, ending):
             value = headline.unsuccessful
         outcome = "unscored" if value is None else {1.0: "success", 0.0: "failure"}.get(value, "part")
         outcome = outcome if headline.is_share else "scored"
         words = " ".join((item.name, *more.get(episode.id, {}).values()))
-        return ListedEpisode(episode.id, item.name, episode.language, status, known, fields, outcome, words)
+        return ListedEpisode(episode.id, item.name, episode.language, status, scored, fields, outcome, words)
 
     return tuple(entry(episode) for episode in reader.episodes(run, latest=True) if episode.id not in erased)
 
 
-def fits_address(entry: ListedEpisode, at: Address, talked: frozenset[str]) -> bool:
-    """Return True if an episode fits the filters; `talked` are those in which the words are said."""
+def matches_address(entry: ListedEpisode, at: Address, talked: frozenset[str]) -> bool:
+    """Return True if an episode matches the filters; `talked` are ids of those that mention the text."""
     return (
         at.outcome in ("", entry.outcome)
         and at.status in ("", entry.status)
-        and fits(entry.fields, at.filters)
+        and matches(entry.fields, at.filters)
         and (not at.text or at.text.casefold() in entry.words.casefold() or entry.id in talked)
     )
 
@@ -196,24 +197,24 @@ def _episodes_mentioning(reader: LogReader, run: str, words: str) -> frozenset[s
 
 
 def _is_short(each: Any) -> bool:
-    return isinstance(each, bool | int) or (isinstance(each, str) and 0 < len(each) <= _LENGTH)
+    return isinstance(each, bool | int) or (isinstance(each, str) and 0 < len(each) <= _MAX_LENGTH)
 
 
 # ---- the data of benchmarks
 
 
 def data_page(visit: Visit) -> str:
-    """Show the benchmarks that have data, or those of one of them with the item that the address names."""
+    """Show the benchmarks that have data, or the data of one benchmark with the selected item."""
     at, t = visit.at, visit.t
     if not at.benchmark:
-        known = [(each, Words(t, each.name)) for each in catalog.installed() if _has_data(each)]
-        part(visit, "data_sets", benchmarks=known)
+        with_data = [(each, Words(t, each.name)) for each in catalog.installed() if _has_data(each)]
+        part(visit, "data_sets", benchmarks=with_data)
         return t("research.data.nav")
     benchmark = catalog.find(at.benchmark)
     words, data, pages = Words(t, benchmark.name), at.data or BUILTIN, research_pages(benchmark).data
     if pages is None:
         raise InputError(
-            f"{benchmark.title} has no data to be browsed.", code="no_data_pages", benchmark=benchmark.title
+            f"{benchmark.title} has no data to browse.", code="no_data_pages", benchmark=benchmark.title
         )
     title = words("data.title", t("research.list.items"))
     every: Sequence[Entry] = ()
@@ -230,7 +231,7 @@ def data_page(visit: Visit) -> str:
     listed = [
         entry
         for entry in every
-        if fits(entry.fields, at.filters) and wish in f"{entry.name} {_text(entry, t)}".casefold()
+        if matches(entry.fields, at.filters) and wish in f"{entry.name} {_entry_text(entry, t)}".casefold()
     ]
     previous, following = neighbours([entry.name for entry in listed], at.item)
     sets = dict.fromkeys(
@@ -238,13 +239,13 @@ def data_page(visit: Visit) -> str:
     )
     part(visit, "data_head", title=title, benchmark=benchmark, words=words)
     chosen = Menu(t("research.data.set"), [(name, name) for name in sets], data, free=True)
-    fields = filters((entry.fields for entry in every), _DATA_VALUES)
+    fields = filters((entry.fields for entry in every), _MAX_DATA_VALUES)
     put_menus(visit, {"data": chosen, **words.filters("data", fields, at)}, search=t("research.data.text"))
     if pages.files or problem:
         files = {"benchmark": benchmark, "data": data, "words": words, "files": pages.files}
         part(visit, "data_files", **files, problem=problem)
-    context = {"title": title, "words": words, "several": several, "text": lambda entry: _text(entry, t)}
-    with _beside(visit, "items", listed, len(every), **context):
+    context = {"title": title, "words": words, "several": as_values, "text": partial(_entry_text, t=t)}
+    with _list_with_detail(visit, "items", listed, len(every), **context):
         if at.item:
             part(visit, "item_head", previous=previous, next=following)
         show_own(visit, benchmark.name, shown, t.language)
@@ -254,11 +255,11 @@ def data_page(visit: Visit) -> str:
 
 
 def _has_data(benchmark: Benchmark[Any, Any]) -> bool:
-    pages = attempt(f"what researchers see of {benchmark.name}", lambda: research_pages(benchmark))
+    pages = attempt(f"researchers' pages of {benchmark.name}", lambda: research_pages(benchmark))
     return pages is not None and pages.data is not None
 
 
-def _text(entry: Entry, t: Strings) -> str:
+def _entry_text(entry: Entry, t: Strings) -> str:
     text = entry.text
     return (text.zh if t.language == "zh" else text.en) if isinstance(text, Translated) else text
 
@@ -267,10 +268,10 @@ def _text(entry: Entry, t: Strings) -> str:
 
 
 @contextmanager
-def _beside(
+def _list_with_detail(
     visit: Visit, template: str, listed: Sequence[object], total: int, **context: object
 ) -> Iterator[None]:
-    """Put a list on the page; what is put there within it stands beside."""
+    """Add a list to the page; components created within the context are placed next to it."""
     with gr.Row(elem_classes=["rs-browse"]):
         part(visit, template, entries=listed[:MOST], found=len(listed), total=total, **context)
         with gr.Column(elem_classes=["rs-dialogue"]):
@@ -278,33 +279,33 @@ def _beside(
 
 
 def filters(every: Iterable[Values], most: int) -> dict[str, Sequence[str]]:
-    """Return the fields that tell things apart, each with its values, which are not more than `most`."""
-    held: dict[str, dict[str, None]] = {}
+    """Return the fields that have at least two and at most `most` different values, with these values."""
+    found: dict[str, dict[str, None]] = {}
     for values in every:
         for name, value in values.items():
-            held.setdefault(name, {}).update(dict.fromkeys(several(value)))
+            found.setdefault(name, {}).update(dict.fromkeys(as_values(value)))
     return {
         name: sorted(values, key=lambda value: (len(value), value))
         if all(map(str.isdecimal, values))
         else [*values]
-        for name, values in held.items()
+        for name, values in found.items()
         if 1 < len(values) <= most
     }
 
 
-def fits(values: Values, wishes: Iterable[tuple[str, str]]) -> bool:
-    """Return True if a thing has the values that are wished for; an empty wish is none."""
-    return all(not wish or wish in several(values.get(name, ())) for name, wish in wishes)
+def matches(values: Values, wishes: Iterable[tuple[str, str]]) -> bool:
+    """Return True if an entry has all wanted values; an empty one matches everything."""
+    return all(not wish or wish in as_values(values.get(name, ())) for name, wish in wishes)
 
 
-def several(value: str | Sequence[str]) -> Sequence[str]:
-    """Return the values of a field that may have one alone."""
+def as_values(value: str | Sequence[str]) -> Sequence[str]:
+    """Return the value or values of a field as a sequence."""
     return (value,) if isinstance(value, str) else value
 
 
 def neighbours(names: Sequence[str], shown: str) -> tuple[str | None, str | None]:
-    """Return what stands in a list before and after the thing that is shown."""
+    """Return the names before and after `shown` in a list; None where there is none."""
     if shown not in names:
         return None, None
-    place = names.index(shown)
-    return (names[place - 1] if place else None), next(iter(names[place + 1 :]), None)
+    index = names.index(shown)
+    return (names[index - 1] if index else None), next(iter(names[index + 1 :]), None)

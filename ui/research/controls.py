@@ -1,4 +1,4 @@
-"""What researchers' pages are made of beside markup: menus, options of commands, tables."""
+"""Gradio components of the researchers' pages: menus, fields for command options, tables."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ui.i18n import Strings
 from ui.research.blocks import Visit, rebuild
 
 _YES_OR_NO: Final = {"yes": True, "no": False, "1": True}
-"""Values of a switch, as a menu and an address say them; older addresses have a 1."""
+"""Values of a switch in menus and addresses; older addresses have a 1."""
 
 
 class Menu(NamedTuple):
-    """A menu above a page; what is chosen stands in the address.
+    """A menu above a page; its value is kept in the address.
 
     Attributes:
-        choices: each as it is shown, and as the address has it.
-        value: what is chosen; a list of several that may be.
-        free: True if something else may be typed.
+        choices: pairs of displayed text and value.
+        value: selected value; a list for multiple choice.
+        free: True if other values may be typed.
     """
 
     label: str
@@ -32,12 +32,12 @@ class Menu(NamedTuple):
 
 
 def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None:
-    """Put menus on the page, by the names that the address has for them; it is built anew for what is chosen.
+    """Add menus to a page, which is rebuilt when one changes.
 
     Args:
-        visit: of the page.
-        menus: what can be chosen.
-        search: label of a field for words, before them; empty for none.
+        visit: visit of the page.
+        menus: name in the address -> menu.
+        search: label of a search field before the menus; empty for none.
     """
     if not (menus or search):
         return
@@ -49,10 +49,10 @@ def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None
                 visit.at.text, label=search, max_lines=1, submit_btn=apply, scale=3, min_width=240
             )
         for name, menu in menus.items():
-            known, several = [value for _, value in menu.choices], not isinstance(menu.value, str)
+            values, several = [value for _, value in menu.choices], not isinstance(menu.value, str)
             fields[name] = gr.Dropdown(
                 [*menu.choices],
-                value=menu.value if several or menu.free or menu.value in known else "",
+                value=menu.value if several or menu.free or menu.value in values else "",
                 label=menu.label[:1].upper() + menu.label[1:],
                 multiselect=several,
                 allow_custom_value=menu.free,
@@ -67,16 +67,16 @@ def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None
 
 
 def option_input(t: Strings, option: OptionField, value: Any, label: str = "") -> gr.components.Component:
-    """Return the field of an option, as it is set; one without a default may be left as usual.
+    """Return the input component for an option with a value. An option without a default may be left empty.
 
-    `label`: by default the option's name.
+    `label`: default: the option's name.
     """
     shown: dict[str, Any] = {
         "label": label or option.name.replace("_", " "),
         "info": t.phrase(option.help) or None,
         "elem_id": f"option-{option.name}",
         "min_width": 240,
-        # In a page that is made for a visit Gradio takes what has a value for something to be read.
+        # In dynamically built pages, Gradio makes components with a value read-only by default.
         "interactive": True,
     }
     usual = [] if option.default is not None else [(t("research.start.usual"), "")]
@@ -85,23 +85,23 @@ def option_input(t: Strings, option: OptionField, value: Any, label: str = "") -
             named = {name: t(f"research.start.{name}") for name in ("yes", "no")}
             choices = named if option.kind == "switch" else {choice: choice for choice in option.choices}
             value = "yes" if choices is named and value == "1" else value
-            known = value if option.several or value in choices else ""  # an address may say anything
+            selected = value if option.several or value in choices else ""  # an address may contain anything
             pairs = [*usual, *((words, name) for name, words in choices.items())]
-            return gr.Dropdown(pairs, value=known, multiselect=option.several, **shown)
+            return gr.Dropdown(pairs, value=selected, multiselect=option.several, **shown)
         case "switch":
             return gr.Checkbox(value, **shown)
         case "whole" | "number" if not usual:
             limits: dict[str, Any] = {"minimum": option.least, "maximum": option.most}
             return gr.Number(value, precision=0 if option.kind == "whole" else None, **limits, **shown)
         case _:
-            # Also a number that may be left out: Gradio's field for numbers shows nothing as 0.
+            # Optional numbers too, since Gradio's number field shows an empty value as 0.
             return gr.Textbox(value or "", max_lines=1, **shown)
 
 
-def typed(option: OptionField, value: Any) -> Any:
-    """Return what an `option_input` holds, or an address, as the option has it.
+def parsed(option: OptionField, value: Any) -> Any:
+    """Convert the value of an `option_input` or an address to the option's type.
 
-    Of several, commas stand between them. A text that cannot be so is left as it is.
+    Several values are separated by commas. A text that cannot be converted is returned unchanged.
     """
     if not isinstance(value, str) or not value.strip():
         return value
@@ -118,15 +118,15 @@ def typed(option: OptionField, value: Any) -> Any:
     return value.strip()
 
 
-# ---- tables that can be sorted and copied
+# ---- sortable tables
 
 
-class Shown(NamedTuple):
-    """A cell.
+class SheetCell(NamedTuple):
+    """A cell of a table.
 
     Attributes:
-        value: what it is sorted and copied by.
-        html: what is shown; escaped text, or markup of ours.
+        value: value for sorting and copying.
+        html: displayed content: escaped text, or our own markup.
     """
 
     value: str | float | None
@@ -137,16 +137,16 @@ class Sheet(NamedTuple):
     """A table.
 
     Attributes:
-        heads: of its columns, with the width of each in CSS pixels.
-        rows: of cells, one for each head.
+        heads: title of each column -> its width in CSS pixels.
+        rows: rows of cells, one cell per column.
     """
 
     heads: Mapping[str, int]
-    rows: Sequence[Sequence[Shown]]
+    rows: Sequence[Sequence[SheetCell]]
 
     @property
     def options(self) -> dict[str, Any]:
-        """The settings of a table component."""
+        """Settings of the Gradio table."""
         value = {
             "headers": list(self.heads),
             "data": [[cell.value for cell in row] for row in self.rows],
@@ -155,22 +155,22 @@ class Sheet(NamedTuple):
         return {"value": value, "column_widths": list(self.heads.values())}
 
 
-def text(value: object) -> Shown:
+def text_cell(value: object) -> SheetCell:
     """Return a cell that shows its value."""
-    return Shown(str(value), str(escape(value)))
+    return SheetCell(str(value), str(escape(value)))
 
 
-def link(value: str, address: str) -> Shown:
-    """Return a cell that leads somewhere."""
-    return Shown(value, f'<a href="{escape(address)}">{escape(value)}</a>')
+def link_cell(value: str, address: str) -> SheetCell:
+    """Return a cell with a link."""
+    return SheetCell(value, f'<a href="{escape(address)}">{escape(value)}</a>')
 
 
 def table(label: str, sheet: Sheet, *classes: str) -> gr.Dataframe:
-    """Return a table on the page; with the class `rs-cards`, its rows are cards on a narrow one."""
+    """Add a table to the page; with the class `rs-cards`, its rows become cards on narrow screens."""
     fixed: dict[str, Any] = {"datatype": "html", "interactive": False, "wrap": True, "max_height": 720}
     return gr.Dataframe(label=label, elem_classes=["rs-sheet", *classes], **fixed, **sheet.options)
 
 
-def filled(sheet: Sheet) -> gr.Dataframe:
-    """Return what a table becomes."""
+def update_table(sheet: Sheet) -> gr.Dataframe:
+    """Return the update of a table to a new sheet."""
     return gr.Dataframe(**sheet.options)

@@ -1,8 +1,8 @@
-"""The page of every desk (`simulator.desks`): choose what to judge, judge it, see how far people agree.
+"""The page of every desk (`simulator.desks`): choose a set of cases, judge them, see the agreement.
 
-A form is written under the key that the browser made for it, so the same form sent again is the same
-judgment. A form that breaks rules is answered with words for the places of the page; nothing is written
-then, and nothing of it is lost.
+A form is logged under an idempotency key made by the browser, so sending it again makes no second judgment.
+A form that breaks rules is answered with problems by field; then nothing is logged, and the page keeps the
+form.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
 from ui.research.blocks import Visit, html, markup, part
-from ui.research.format import holding
+from ui.research.format import nonempty_sections
 from ui.research.guard import action_event, require
 from ui.research.office import Office
 
@@ -53,18 +53,18 @@ RATER: Final = re.compile(r"[\w.-]{1,32}")
 AGREEMENT: Final = "agreement"
 DECIDE: Final = "decide"
 MOST: Final = 200_000
-"""Letters of a whole form."""
+"""Maximum characters of a form as JSON."""
 
 
 class DeskCall(BaseModel):
-    """A form from a desk.
+    """A form sent from a desk.
 
     Attributes:
-        query: of the address of the page.
+        query: query string of the page's address.
         key: idempotency key, made by the browser once per form.
-        item: what is judged, by its name.
-        form: its fields.
-        decides: whether it ends a discussion.
+        item: name of the judged case.
+        form: values by field.
+        decides: True if it decides where raters differ.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -77,8 +77,8 @@ class DeskCall(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A desk with its benchmark and its words."""
+class DeskPage:
+    """A desk with its benchmark and its texts."""
 
     benchmark: Benchmark[Any, Any]
     desk: Desk[Any]
@@ -86,91 +86,90 @@ class Place:
 
     @property
     def name(self) -> str:
-        """Return what addresses call it."""
+        """Name of the desk in addresses."""
         return f"{self.benchmark.name}.{self.desk.name}"
 
     def say(self, name: str, /, **fields: object) -> str:
-        """Return a text of the benchmark, of its desks or its other pages; its name if there is none."""
-        here = f"{DECLARED}.{self.benchmark.name}"
-        known = (f"{root}.{name}" for root in (f"{here}.desks", here, self.benchmark.name))
-        text = next((text for text in known if text in self.t.texts), None)
+        """Return a text of the benchmark, from its desks or its other pages; `name` if there is none."""
+        prefix = f"{DECLARED}.{self.benchmark.name}"
+        candidates = (f"{root}.{name}" for root in (f"{prefix}.desks", prefix, self.benchmark.name))
+        text = next((text for text in candidates if text in self.t.texts), None)
         return name if text is None else self.t(text, **fields)
 
     def label(self, field: str) -> str:
-        """Return what a field is called: at this desk, or wherever the benchmark has it."""
-        here = f"{self.desk.name}.field.{field}"
-        return self.note(here) or self.say(f"field.{field}")
+        """Return the label of a field: this desk's, or the benchmark's."""
+        return self.note(f"{self.desk.name}.field.{field}") or self.say(f"field.{field}")
 
     def refusal(self, error: Exception) -> str:
-        """Return why a form is not taken, in the benchmark's words where it has some."""
+        """Return the text for a refused form: the benchmark's own, or the general one."""
         refused = f"refused.{getattr(error, 'code', '')}"
         words = self.say(refused) if isinstance(error, SeatError) else refused
         return problem_text(self.t, error) if words == refused else words
 
     def note(self, name: str) -> str:
-        """Return a text that a desk may have; empty if it has none."""
+        """Return an optional text of the benchmark's desks; empty if there is none."""
         return self.t.get(f"{DECLARED}.{self.benchmark.name}.desks.{name}", "")
 
     def choice(self, field: Field, value: str) -> tuple[str, str]:
-        """Return the name of a choice, by default its value, and what to know about it."""
+        """Return the label of a choice (default: its value) and a note on it."""
         name, note = (field.names(self.t.language) if field.names else {}).get(value, ("", ""))
         words = f"{field.words or f'{self.desk.name}.{field.name}'}.{value}"
-        said = name or self.say(words)
-        return value if said == words else said, note or self.note(f"{words}_note")
+        label = name or self.say(words)
+        return value if label == words else label, note or self.note(f"{words}_note")
 
     def entries(self, field: Field, case: Case[Any]) -> Entries:
-        """Return the places for entries of a thing's form, as blocks."""
+        """Return the blocks for the entries of a field."""
         kind, *texts = field.fields
 
-        def at(place: int) -> Iterator[Block]:
-            head, usual = f"{field.name}[{place}].", kind.choices[place % len(kind.choices)]
+        def entry(index: int) -> Iterator[Block]:
+            head, default = f"{field.name}[{index}].", kind.choices[index % len(kind.choices)]
             choices = [
                 Choice(value, self.choice(kind, value)[0], colour=kind.colour(value))
                 for value in kind.choices
             ]
             label = self.label(kind.name)
-            yield form_blocks.Field(f"{head}{kind.name}", "menu", usual, choices, label=label)
+            yield form_blocks.Field(f"{head}{kind.name}", "menu", default, choices, label=label)
             for text in texts:
                 name, original = f"{head}{text.name}", case.originals.get(text.name, "")
                 yield form_blocks.Field(name, "text", original, label=self.label(text.name), rows=text.rows)
                 yield form_blocks.Difference("", name, self.t("research.desk.changes"), text=original)
 
-        places = [tuple(at(place)) for place in range(field.most)]
-        return Entries(field.name, places, kind.name, field.several)
+        blocks = [tuple(entry(index)) for index in range(field.most)]
+        return Entries(field.name, blocks, kind.name, field.several)
 
     def problems(self, error: DeskFormError[Any]) -> dict[str, list[str]]:
-        """Return what is wrong with a form, by the place that it is about."""
-        places: dict[str, dict[str, None]] = {}
+        """Return the problems of a form as texts, by field."""
+        by_field: dict[str, dict[str, None]] = {}
         for problem in error.problems:
             words = self.desk.tell(problem, self.t.language)
-            here = f"{DECLARED}.{self.benchmark.name}"
-            text = self.note(f"problem.{problem.code}") or self.t.say(here, words)
-            places.setdefault(problem.field, {})[text] = None
-        return {place: list(texts) for place, texts in places.items()}
+            prefix = f"{DECLARED}.{self.benchmark.name}"
+            text = self.note(f"problem.{problem.code}") or self.t.say(prefix, words)
+            by_field.setdefault(problem.field, {})[text] = None
+        return {field: list(texts) for field, texts in by_field.items()}
 
 
-Asked = Mapping[str, tuple[Group, Field]]
-"""Fields by the names of their values, each with the group in which it stands."""
+FieldsByKey = Mapping[str, tuple[Group, Field]]
+"""Name of a value -> its group and field."""
 
 
-class ShownDifference(NamedTuple):
-    """A difference as the page shows it: fields of forms by rater, and those of what was decided."""
+class DifferenceRow(NamedTuple):
+    """A disagreement as the page shows it: the raters' forms, and the decision."""
 
     case: Case[Any]
-    asked: Asked
+    asked: FieldsByKey
     said: Mapping[str, Values]
     decided: Values | None
 
 
-def checked_name(name: str) -> str:
-    """Return a pseudonym that may be logged.
+def require_name(name: str) -> str:
+    """Return a rater's name if it is valid.
 
     Raises:
-        InputError: if it is none.
+        InputError: if it is not.
     """
     if not RATER.fullmatch(name):
         raise InputError(
-            f"reviewer {name!r}: use letters, digits, dots, hyphens, underscores; 32 at most",
+            f"reviewer {name!r}: use up to 32 letters, digits, dots, hyphens or underscores",
             code="reviewer",
             given=name,
         )
@@ -178,30 +177,30 @@ def checked_name(name: str) -> str:
 
 
 def desk_page(visit: Visit, office: Office) -> str:
-    """Show the list of desks, the start of one, what somebody is to judge there, or the agreement."""
+    """Show the list of desks, a desk's start page, the next case to judge, or the agreement."""
     t, at, reader = visit.t, visit.at, office.reader
     if at.reviewer:
-        checked_name(at.reviewer)
+        require_name(at.reviewer)
     if not at.desk:
-        part(visit, "desks", places=_places(t))
+        part(visit, "desks", desk_pages=_desk_pages(t))
         return t("research.desk.nav")
-    place = place_at(visit)
-    heading = place.say(f"{place.desk.name}.heading")
-    if not at.data and ALL not in place.desk.sets(reader):
-        _start(visit, place, reader)
+    page = find_desk_page(visit)
+    heading = page.say(f"{page.desk.name}.heading")
+    if not at.data and ALL not in page.desk.sets(reader):
+        _start(visit, page, reader)
     elif at.tab == AGREEMENT:
-        _agreement(visit, place, reader)
+        _agreement(visit, page, reader)
         return f"{t('research.desk.tab_agreement')} · {heading}"
     elif at.reviewer:
-        html(_work(visit, place, reader))
+        html(_work_markup(visit, page, reader))
     else:
-        _start(visit, place, reader)
+        _start(visit, page, reader)
     return heading
 
 
-def _work(visit: Visit, place: Place, reader: LogReader) -> str:
-    """Return the markup of what a rater is to judge next, or of what they look at again."""
-    at, desk = visit.at, place.desk
+def _work_markup(visit: Visit, page: DeskPage, reader: LogReader) -> str:
+    """Return the markup for the case that a rater judges next, or looks at again."""
+    at, desk = visit.at, page.desk
     work = next_work(desk, reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
     case = work.case
     form = case.form(at.reviewer) if case and (work.again or desk.sheet is not None) else None
@@ -215,69 +214,69 @@ def _work(visit: Visit, place: Place, reader: LogReader) -> str:
     return markup(
         visit,
         "desk",
-        place=place,
+        desk_page=page,
         work=work,
         case=case,
         blocks=tuple(case.show()) if case else (),
         sheet=sheet,
         asked=asked,
         offers=offers,
-        takes=_takes(asked, [offer.values for offer in offers if not offer.name]),
+        takes=_adoptable_fields(asked, [offer.values for offer in offers if not offer.name]),
         filled=json.dumps(filled, ensure_ascii=False) if filled else "",
         values=filled,
-        **_template_context(place, case.language if case else DEFAULT),
+        **_template_context(page, case.language if case else DEFAULT),
     )
 
 
 def judge(office: Office, call: Any) -> dict[str, Any]:
-    """Save a form, and who sent it; return whether it is ``saved``, else what is wrong, and where.
+    """Log a form and its sender; return whether it was ``saved``, or the ``problem`` and its ``places``.
 
-    With a bit of a form that is filled in bit by bit comes the ``page`` as it is now; with others None.
+    For a form that is saved step by step, the answer contains the updated ``page``, otherwise None.
     """
     where = call if isinstance(call, dict) else {}
     t = strings(str(where.get("language", "")))
-    place = None
+    page = None
     try:
         user = require("judge")
         asked = DeskCall.model_validate(call)
         visit = Visit(t, Address.read(DESK, asked.query))
-        place = place_at(visit)
-        rater = checked_name(visit.at.reviewer)
+        page = find_desk_page(visit)
+        rater = require_name(visit.at.reviewer)
         rows = judgments(
-            place.desk,
+            page.desk,
             office.reader,
             visit.at.data,
             rater,
             asked.item,
-            _sent_fields(asked.form),
+            _clean_fields(asked.form),
             submission=asked.key,
             deciding=asked.decides,
         )
         for row in (*rows, action_event(user, "judge", call="judge_desk", key=asked.key)):
             office.writer.put(row).result()
-        here = replace(visit, at=replace(visit.at, item=asked.item))
-        bit = place.desk.sheet is not None and FINISHED not in asked.form
-        return {"saved": True, "page": _page_now(here, place, office.reader) if bit else None}
+        visit = replace(visit, at=replace(visit.at, item=asked.item))
+        unfinished = page.desk.sheet is not None and FINISHED not in asked.form
+        return {"saved": True, "page": _updated_page(visit, page, office.reader) if unfinished else None}
     except DeskFormError as error:
-        assert place is not None
-        return {"saved": False, "problem": t("research.desk.mend"), "places": place.problems(error)}
+        assert page is not None
+        return {"saved": False, "problem": t("research.desk.mend"), "places": page.problems(error)}
     except (AskbackError, LogError, ValidationError) as error:
         log.warning("a form was not saved: %s", error)
-        return {"saved": False, "problem": place.refusal(error) if place else problem_text(t, error)}
+        return {"saved": False, "problem": page.refusal(error) if page else problem_text(t, error)}
 
 
-def _page_now(visit: Visit, place: Place, reader: LogReader) -> str | None:
-    """Return `_work`; None where it cannot be shown."""
+def _updated_page(visit: Visit, page: DeskPage, reader: LogReader) -> str | None:
+    """Return `_work_markup`; None if it cannot be shown."""
     try:
-        return _work(visit, place, reader)
-    except (AskbackError, LogError) as error:  # the form is saved all the same; the page built anew says why
-        log.warning("a page is not shown: %s", error)
+        return _work_markup(visit, page, reader)
+    except (AskbackError, LogError) as error:  # the form is saved anyway; the rebuilt page shows the error
+        log.warning("a page could not be shown: %s", error)
         return None
 
 
-def _template_context(place: Place, language: str) -> dict[str, Any]:
-    """Return what templates know: whose texts are meant, the language of a thing, words that differ."""
-    link = SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}")
+def _template_context(page: DeskPage, language: str) -> dict[str, Any]:
+    """Return the context of templates: prefix of the texts, language of the case, word differences."""
+    link = SimpleNamespace(name=f"{DECLARED}.{page.benchmark.name}")
     return {"link": link, "view": SimpleNamespace(language=language, seat=""), "revision": _revision}
 
 
@@ -285,42 +284,41 @@ def _revision(label: str, original: str, text: str) -> Revision:
     return Revision(Translated(label, label), word_diff(original, text))
 
 
-def _fields_by_key(groups: Iterable[Group]) -> Asked:
+def _fields_by_key(groups: Iterable[Group]) -> FieldsByKey:
     return {group.key(field): (group, field) for group in groups for field in group.fields}
 
 
-def _takes(asked: Asked, offers: Sequence[Values]) -> dict[str, list[int]]:
-    """Return the fields in which offers differ, each with the places of those that fill it in."""
+def _adoptable_fields(asked: FieldsByKey, offers: Sequence[Values]) -> dict[str, list[int]]:
+    """Return the fields in which offers differ, each with the indices of the offers that fill it in."""
     return {
-        name: [place for place, offer in enumerate(offers) if offer.get(name)]
+        name: [index for index, offer in enumerate(offers) if offer.get(name)]
         for name in _differing_fields(asked, offers)
     }
 
 
-def _differing_fields(asked: Asked, forms: Sequence[Values]) -> list[str]:
-    """Return the fields in which forms differ."""
-    said = {name: [form.get(name) or field.usual for form in forms] for name, (_, field) in asked.items()}
-    return [name for name, values in said.items() if any(value != values[0] for value in values)]
+def _differing_fields(asked: FieldsByKey, forms: Sequence[Values]) -> list[str]:
+    by_field = {name: [form.get(name) or field.usual for form in forms] for name, (_, field) in asked.items()}
+    return [name for name, values in by_field.items() if any(value != values[0] for value in values)]
 
 
-def _start(visit: Visit, place: Place, reader: LogReader) -> None:
-    """Show the choice of what to judge, and of a name."""
-    desk = place.desk
+def _start(visit: Visit, page: DeskPage, reader: LogReader) -> None:
+    """Show the choice of a set of cases and of the rater's name."""
+    desk = page.desk
     sets = tuple(dict.fromkeys((*([visit.at.data] if visit.at.data else ()), *desk.sets(reader))))
     choices: dict[str, DeskProgress] = {}
     problem = ""
     for data in sets:
         try:
             choices[data] = desk_progress(desk, desk.cases(reader, data))
-        except (AskbackError, LogError) as error:  # data that are gone are no reason to show nothing
+        except (AskbackError, LogError) as error:  # show the other sets even if the data of one is gone
             problem = problem_text(visit.t, error)
-    part(visit, "desk_start", place=place, choices=choices, problem=problem)
+    part(visit, "desk_start", desk_page=page, choices=choices, problem=problem)
     if desk.command and not choices:
         gr.Textbox(desk.command, label=visit.t("research.list.type"), buttons=["copy"])
 
 
-def _agreement(visit: Visit, place: Place, reader: LogReader) -> None:
-    at, desk = visit.at, place.desk
+def _agreement(visit: Visit, page: DeskPage, reader: LogReader) -> None:
+    at, desk = visit.at, page.desk
     cases = desk.cases(reader, at.data)
     sections = (
         desk.agreement(reader, at.data, at.reviewer) if desk.agreement else agreement_of_pairs(desk, cases)
@@ -329,61 +327,69 @@ def _agreement(visit: Visit, place: Place, reader: LogReader) -> None:
     part(
         visit,
         "desk_agreement",
-        place=place,
+        desk_page=page,
         standing=desk_progress(desk, cases),
-        sections=holding(sections),
+        sections=nonempty_sections(sections),
         raters=tuple(dict.fromkeys(rater for difference in shown for rater in difference.said)),
         shown=tuple(_show_difference(desk, difference) for difference in shown),
         hidden=hidden,
-        **_template_context(place, DEFAULT),
+        **_template_context(page, DEFAULT),
     )
 
 
-def _show_difference(desk: Desk[Any], difference: Difference[Any]) -> ShownDifference:
-    """Return a difference, of every form the fields in which raters differ."""
+def _show_difference(desk: Desk[Any], difference: Difference[Any]) -> DifferenceRow:
+    """Return a disagreement with those fields of every form in which raters differ."""
     case, forms = difference.case, (*difference.said.values(), difference.decided)
     asked = _fields_by_key(group for form in forms if form is not None for group in desk.groups(case, form))
-    said = {rater: desk.values(form) for rater, form in difference.said.items()}
-    names = _differing_fields(asked, list(said.values()))
+    by_rater = {rater: desk.values(form) for rater, form in difference.said.items()}
+    names = _differing_fields(asked, list(by_rater.values()))
     filled = [
         None
         if form is None
         else {name: desk.values(form).get(name) or asked[name][1].usual for name in names}
         for form in forms
     ]
-    by_rater = {rater: values or {} for rater, values in zip(said, filled, strict=False)}
-    return ShownDifference(case, asked, by_rater, filled[-1])
+    shown = {rater: values or {} for rater, values in zip(by_rater, filled, strict=False)}
+    return DifferenceRow(case, asked, shown, filled[-1])
 
 
-def _place(benchmark: Benchmark[Any, Any], desk: Callable[[], Desk[Any]], t: Strings) -> Place:
-    return Place(benchmark, desk(), t)
+def _desk_page(benchmark: Benchmark[Any, Any], desk: Callable[[], Desk[Any]], t: Strings) -> DeskPage:
+    return DeskPage(benchmark, desk(), t)
 
 
-def _places(t: Strings) -> tuple[Place, ...]:
-    places = (
-        attempt(f"a desk of {benchmark.name}", partial(_place, benchmark, desk, t))
+def _desk_pages(t: Strings) -> tuple[DeskPage, ...]:
+    pages = (
+        attempt(f"a desk of {benchmark.name}", partial(_desk_page, benchmark, desk, t))
         for benchmark in catalog.installed()
         for desk in benchmark.desks
     )
-    return tuple(place for place in places if place is not None)
+    return tuple(page for page in pages if page is not None)
 
 
-def place_at(visit: Visit) -> Place:
-    """Return the desk that an address names, with its benchmark's name or without."""
+def find_desk_page(visit: Visit) -> DeskPage:
+    """Return the page of the desk named in an address, with or without the benchmark's name.
+
+    Raises:
+        InputError: if there is no such desk.
+    """
     name, raters = visit.at.desk, visit.at.raters
-    for place in _places(visit.t):
-        if name in (place.name, place.desk.name):
-            known = map(str, range(1, place.desk.most_raters + 1))
-            return replace(place, desk=replace(place.desk, raters=int(raters))) if raters in known else place
+    for page in _desk_pages(visit.t):
+        if name in (page.name, page.desk.name):
+            allowed = map(str, range(1, page.desk.most_raters + 1))
+            return replace(page, desk=replace(page.desk, raters=int(raters))) if raters in allowed else page
     raise InputError(f"There is no desk {name!r}.", code="no_desk", desk=name)
 
 
-def _sent_fields(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that were sent, without space around texts, if none is longer than what is kept."""
+def _clean_fields(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a form with their texts stripped.
+
+    Raises:
+        InputError: if a text or the form is too long.
+    """
     if len(json.dumps(form)) > MOST or any(
         isinstance(value, str) and len(value) > LONGEST for value in form.values()
     ):
-        raise InputError(f"A text has {LONGEST} letters at most.", code="long_note", most=LONGEST)
+        raise InputError(f"A text may have at most {LONGEST} characters.", code="long_note", most=LONGEST)
     return {name: _strip(value) for name, value in form.items()}
 
 

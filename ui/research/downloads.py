@@ -1,4 +1,4 @@
-"""Downloads of runs, data, desks and studies: reports in every form, episodes, all that the log holds."""
+"""Downloads of runs, data, desks and studies: reports in every format, episodes, and exports of the log."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from simulator.studies.steering import desk_of, write_snapshot
 from ui.accounts import NotAllowedError
 from ui.i18n import DEFAULT, strings
 from ui.research.address import DESK, RESEARCH, STUDIES, Address
-from ui.research.asking_page import asking_file
+from ui.research.asking_page import asking_report
 from ui.research.blocks import Visit
-from ui.research.desk_page import place_at
+from ui.research.desk_page import find_desk_page
 from ui.research.guard import action_event, require
 from ui.research.office import Office
-from ui.research.report_pages import kept_comparison, kept_report
+from ui.research.report_pages import cached_comparison, cached_report
 from ui.research.runs import pages_of
 
 Format = Literal["csv", "jsonl"]
@@ -44,22 +44,22 @@ _ZIP: Final = "application/zip"
 _CSV: Final = "text/csv; charset=utf-8"
 _BYTES: Final = "application/octet-stream"
 _FORMS: Final[Mapping[Form, tuple[str, Callable[[Report], str | bytes]]]] = {
-    "csv": (_CSV, lambda report: disarmed(report_csv(report))),
+    "csv": (_CSV, lambda report: guard_csv(report_csv(report))),
     "tex": ("application/x-tex; charset=utf-8", report_latex),
     "json": ("application/json; charset=utf-8", json_text),
     "html": ("text/html; charset=utf-8", html_page),
-    "zip": (_ZIP, lambda report: zipped(lambda folder: write_report(report, folder))),
+    "zip": (_ZIP, lambda report: zip_folder(lambda folder: write_report(report, folder))),
 }
-"""The forms of a report: the type of the file, and what makes it."""
+"""Format of a report -> media type, and the function that writes it."""
 
 
 def add_downloads(app: FastAPI, office: Office) -> None:
-    """Add the addresses. They are no coroutines, so each runs in a thread: drawing takes seconds."""
-    reader, kept = office.reader, office.kept
+    """Add the download routes. They are not coroutines, so each runs in a thread: drawing takes seconds."""
+    reader, cache = office.reader, office.cache
 
     @app.get(f"{RESEARCH}/download/run.zip")
     def export(run: str, format: Format = "csv") -> Response:
-        return answer(lambda: export_zip(reader, run, format), _ZIP, f"{run}.{format}.zip")
+        return file_response(lambda: export_zip(reader, run, format), _ZIP, f"{run}.{format}.zip")
 
     @app.get(f"{RESEARCH}/download/report.{{form}}")
     def report(form: Form, request: Request) -> Response:
@@ -68,44 +68,44 @@ def add_downloads(app: FastAPI, office: Office) -> None:
 
         def content() -> bytes:
             if at.tab == "asking":
-                return report_file(asking_file(reader, at), form)
+                return report_file(asking_report(reader, at), form)
             if at.tab == "compare":
-                return report_file(kept_comparison(kept, runs), form)
-            made = kept_report(kept, one_benchmark(reader, runs), runs, dict(at.settings))
-            return report_file(made, form)
+                return report_file(cached_comparison(cache, runs), form)
+            benchmark = one_benchmark(reader, runs)
+            return report_file(cached_report(cache, benchmark, runs, dict(at.settings)), form)
 
-        named = {"compare": "compared", "asking": "asking"}.get(at.tab, "report")
-        return answer(content, _FORMS[form][0], f"{named}-{'-'.join(runs)[:80]}.{form}")
+        kind = {"compare": "compared", "asking": "asking"}.get(at.tab, "report")
+        return file_response(content, _FORMS[form][0], f"{kind}-{'-'.join(runs)[:80]}.{form}")
 
     @app.get(f"{RESEARCH}/download/desk/{{name}}")
-    def of_desk(name: str, request: Request) -> Response:
+    def desk_download(name: str, request: Request) -> Response:
         at = Address.read(DESK, str(request.url.query))
-        return answer(lambda: desk_file(reader, at, name), _BYTES, name)
+        return file_response(lambda: desk_file(reader, at, name), _BYTES, name)
 
     @app.get(f"{RESEARCH}/download/episodes.csv")
     def episodes(run: str) -> Response:
-        return answer(lambda: episodes_csv(reader, run).encode(), _CSV, f"{run}.episodes.csv")
+        return file_response(lambda: episodes_csv(reader, run).encode(), _CSV, f"{run}.episodes.csv")
 
     @app.get(f"{RESEARCH}/download/of-run/{{name}}")
-    def of_run(name: str, run: str) -> Response:
-        return answer(lambda: run_file(reader, run, name), _BYTES, f"{run}.{name}")
+    def run_download(name: str, run: str) -> Response:
+        return file_response(lambda: run_file(reader, run, name), _BYTES, f"{run}.{name}")
 
     @app.get(f"{RESEARCH}/download/of-data/{{name}}")
-    def of_data(name: str, benchmark: str, data: str) -> Response:
+    def data_download(name: str, benchmark: str, data: str) -> Response:
         def content() -> bytes:
             pages = research_pages(catalog.find(benchmark)).data
             write = _require_file(pages.files if pages is not None else {}, name)
-            return written(lambda path: write(data, path), name)
+            return write_to_bytes(lambda path: write(data, path), name)
 
-        return answer(content, _BYTES, name)
+        return file_response(content, _BYTES, name)
 
 
 def add_study_downloads(app: FastAPI, office: Office) -> None:
-    """Add the files of a study: for its platform, and the snapshot that is kept and cited."""
+    """Add the files of a study: those for the platform, and the snapshot to archive and cite."""
 
     @app.get(f"{STUDIES}/payment.zip")
     def payment(study: str, metric: str = "", amount: float = 0.0) -> Response:
-        # It says who took part: not everybody who may read gets it, and the log says who did.
+        # It reveals who took part, so it needs a permission of its own, and the log says who downloaded it.
         try:
             user = require("payment")
         except NotAllowedError as error:
@@ -120,11 +120,11 @@ def add_study_downloads(app: FastAPI, office: Office) -> None:
                 (folder / "nobody.txt").write_text("Nobody is owed anything yet.\n", encoding="utf-8")
 
         office.writer.put(action_event(user, "payment", study=study[:100])).result()
-        return _folder(office, study, write, f"{study}.payment.zip")
+        return _zip_response(office, study, write, f"{study}.payment.zip")
 
     @app.get(f"{STUDIES}/snapshot.zip")
     def snapshot(study: str) -> Response:
-        return _folder(
+        return _zip_response(
             office,
             study,
             lambda folder, chosen: write_snapshot(office.reader, chosen, folder),
@@ -132,20 +132,20 @@ def add_study_downloads(app: FastAPI, office: Office) -> None:
         )
 
 
-def _folder(office: Office, name: str, write: Callable[[Path, Study], object], file: str) -> Response:
-    """Return a folder as one file; nothing of it stays on this machine."""
+def _zip_response(office: Office, name: str, write: Callable[[Path, Study], object], file: str) -> Response:
+    """Return a study's folder as a zip file; no copy stays on the server."""
 
     def content() -> bytes:
-        known = opened_studies(office.reader)
-        if name not in known:
+        studies = opened_studies(office.reader)
+        if name not in studies:
             raise InputError(f"There is no open study {name!r}.", code="no_study", study=name)
-        return zipped(lambda folder: write(folder, known[name]))
+        return zip_folder(lambda folder: write(folder, studies[name]))
 
-    return answer(content, _ZIP, file)
+    return file_response(content, _ZIP, file)
 
 
-def answer(make: Callable[[], bytes], kind: str, name: str) -> Response:
-    """Return what is made as a file; what cannot be, with why."""
+def file_response(make: Callable[[], bytes], kind: str, name: str) -> Response:
+    """Return the content made by `make` as a download, or the error as JSON."""
     try:
         content = make()
     except (AskbackError, LogError) as error:
@@ -159,13 +159,13 @@ def answer(make: Callable[[], bytes], kind: str, name: str) -> Response:
 
 
 def report_file(report: Report, form: Form) -> bytes:
-    """Return a report as a file; as a folder (``zip``) with every table and figure for print."""
+    """Return a report in a format; ``zip`` is a folder with all tables and figures for print."""
     content = _FORMS[form][1](report)
     return content.encode() if isinstance(content, str) else content
 
 
-def zipped(write: Callable[[Path], object]) -> bytes:
-    """Return what is written into a folder as a zip file."""
+def zip_folder(write: Callable[[Path], object]) -> bytes:
+    """Return the files that `write` puts into a folder as a zip archive."""
     out = io.BytesIO()
     with TemporaryDirectory() as name, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         folder = Path(name)
@@ -176,7 +176,7 @@ def zipped(write: Callable[[Path], object]) -> bytes:
 
 
 def to_csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    """Return a CSV text with a byte-order mark; what a spreadsheet would run as a formula is disarmed."""
+    """Return CSV with a byte-order mark; values that a spreadsheet would run as formulas are escaped."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)
@@ -184,14 +184,14 @@ def to_csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     return "\ufeff" + out.getvalue()
 
 
-def disarmed(text: str) -> str:
-    """Return tables as `to_csv` writes them, one below the other."""
+def guard_csv(text: str) -> str:
+    """Return CSV text rewritten by `to_csv`."""
     header, *lines = csv.reader(io.StringIO(text))
     return to_csv(header, lines)
 
 
 def run_file(reader: LogReader, run: str, name: str) -> bytes:
-    """Return a file of a run.
+    """Return a file that a benchmark declares for its runs.
 
     Raises:
         InputError: if the run has no such file.
@@ -199,49 +199,49 @@ def run_file(reader: LogReader, run: str, name: str) -> bytes:
     """
     row = reader.run(run)
     files = {file.name: file for file in pages_of(row.benchmark).files if file.where(reader, row)}
-    return written(lambda path: _require_file(files, name).write(reader, run, path), name)
+    return write_to_bytes(lambda path: _require_file(files, name).write(reader, run, path), name)
 
 
 def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
-    """Return a file that can be taken home of the set that an address names.
+    """Return a file of the desk and set in an address.
 
     Raises:
-        InputError: if there is no such desk or file, or nothing to be written.
+        InputError: if there is no such desk or file, or nothing to write.
     """
-    write = _require_file(place_at(Visit(strings(DEFAULT), at)).desk.files, name)
-    return written(lambda path: write(reader, at.data, path), name)
+    write = _require_file(find_desk_page(Visit(strings(DEFAULT), at)).desk.files, name)
+    return write_to_bytes(lambda path: write(reader, at.data, path), name)
 
 
-def written(write: Callable[[Path], object], name: str) -> bytes:
-    """Return a file that a benchmark writes to a path; tables as `to_csv` writes them."""
+def write_to_bytes(write: Callable[[Path], object], name: str) -> bytes:
+    """Return the content of a file that `write` writes; CSV is rewritten by `to_csv`."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
         write(path)
         content = path.read_bytes()
-    return disarmed(content.decode("utf-8-sig")).encode() if name.endswith(".csv") else content
+    return guard_csv(content.decode("utf-8-sig")).encode() if name.endswith(".csv") else content
 
 
 def _require_file(files: Mapping[str, Any], name: str) -> Any:
     if name not in files:
-        raise InputError(f"There is no file {name!r} here; there are: {', '.join(files) or 'none'}.")
+        raise InputError(f"There is no file {name!r} here. Available files: {', '.join(files) or 'none'}.")
     return files[name]
 
 
 def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
-    """Return everything the log holds of a run but outside identities, with a codebook, as a zip file.
+    """Return an export of a run with a codebook, without platform identities, as a zip file.
 
     Raises:
-        NotInLog: there is no such run.
+        NotInLog: if there is no such run.
     """
     excel = format == "csv"
-    return zipped(lambda folder: export_log(reader, folder, format=format, runs=[run_id], excel=excel))
+    return zip_folder(lambda folder: export_log(reader, folder, format=format, runs=[run_id], excel=excel))
 
 
 def episodes_csv(reader: LogReader, run: str) -> str:
-    """Return a row for each episode that counts, with its scores (`simulator.frames.episodes`)."""
+    """Return a CSV row for each episode that counts, with its scores (`simulator.frames.episodes`)."""
     frame = frames.episodes(reader, [run])
-    held = frame.astype(object).where(frame.notna(), None)
-    return to_csv(list(map(str, frame)), held.itertuples(index=False, name=None))
+    values = frame.astype(object).where(frame.notna(), None)
+    return to_csv(list(map(str, frame)), values.itertuples(index=False, name=None))
 
 
 def _guard_cell(value: Any) -> Any:
@@ -249,6 +249,6 @@ def _guard_cell(value: Any) -> Any:
         float(value)
     except ValueError:
         return guard(value)
-    except TypeError:  # nothing stands there
+    except TypeError:  # None
         return value
     return value

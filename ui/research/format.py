@@ -1,4 +1,4 @@
-"""Numbers, estimates, tables and plots of reports as the researchers' pages write and draw them."""
+"""Formatting of numbers, estimates, tables and plots for the researchers' pages."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ _MOST_BARS: Final = 40
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Return a number with a true minus sign; never a negative zero."""
+    """Format a number with a true minus sign and without negative zero."""
     rounded = round(value, digits) + 0.0
     text = f"{abs(rounded):.{digits}f}"
     return MINUS + text if rounded < 0 else text
 
 
 def count(value: int) -> str:
-    """Return a whole number with thin spaces between the thousands."""
+    """Format an integer with narrow spaces between the thousands."""
     return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def dollars(value: float) -> str:
-    """Return US dollars; cents only where they say something."""
+    """Format US dollars with two decimals, or four below a dollar."""
     return f"${value:.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
 
 
 def score(value: float) -> str:
-    """Return a score as lists show it."""
+    """Format a score for lists."""
     return shown(int(value) if value == int(value) else value, Column("")).replace("-", MINUS)
 
 
 class Scale(NamedTuple):
-    """The range that the bars of one column share."""
+    """The common range of the bars in one column."""
 
     low: float
     high: float
 
     def place(self, value: float) -> float:
-        """Return where `value` lies, in percent of the width."""
+        """Return the position of `value`, in percent of the width."""
         width = self.high - self.low
         share = (value - self.low) / width if width else 0.5
         return round(100 * min(1.0, max(0.0, share)), 2)
 
 
 class Cell(NamedTuple):
-    """An estimate with its interval, in words and as a bar from `low` to `high`, in percent of the scale.
+    """An estimate with its interval, as text and as a bar from `low` to `high`, in percent of the scale.
 
     Attributes:
-        at: the estimate's place.
-        zero: where zero lies, if it lies on the bar's scale.
+        at: position of the estimate.
+        zero: position of zero; None if it is not within the scale.
     """
 
     value: str
@@ -70,26 +70,26 @@ class Cell(NamedTuple):
 
 
 def scale(intervals: Sequence[Interval]) -> Scale:
-    """Return the scale that holds all of `intervals`."""
+    """Return a scale that covers all `intervals`."""
     low, high = min(each.reach[0] for each in intervals), max(each.reach[1] for each in intervals)
     margin = (high - low) * 0.08 or 0.5
     return Scale(low - margin, high + margin)
 
 
 def cell(interval: Interval, on: Scale, digits: int) -> Cell:
-    """Return an interval as a table shows it."""
+    """Return the table cell of an interval."""
     low, high = map(on.place, interval.reach)
     words = number(interval.value, digits), interval.in_brackets(lambda end: number(end, digits))
     return Cell(*words, low, high, on.place(interval.value), on.place(0.0) if on.low < 0 < on.high else None)
 
 
 def estimate(interval: Interval, column: Column) -> Cell:
-    """Return an estimate that stands for itself."""
+    """Return the cell of an estimate with a scale of its own."""
     return cell(interval.times(column.times), _scale(column, [interval]), column.digits)
 
 
 def cells(table: Table) -> list[list[Cell | str]]:
-    """Return the rows of a table: estimates, and texts; the bars of a column share a scale (`Column`)."""
+    """Return the rows of a table as estimates and texts; the bars of a column share a scale (`Column`)."""
     names, columns = [head.name for head in table.heads], []
     for at, head in enumerate(table.heads):
         groups = [row[names.index(head.scale_by)] if head.scale_by else "" for row in table.rows]
@@ -102,7 +102,7 @@ def cells(table: Table) -> list[list[Cell | str]]:
 
 
 def numbers(table: Table) -> list[bool]:
-    """Return which columns of a table hold plain numbers, which stand to the right."""
+    """Return for each column of a table whether it contains plain numbers only, to be aligned right."""
     places = range(len(table.heads))
     return [not any(isinstance(row[at], str | Interval) for row in table.rows) for at in places]
 
@@ -118,22 +118,22 @@ def _scale(column: Column, values: Iterable[Value]) -> Scale:
     ends = [end for interval in intervals for end in interval.reach]
     if not ends or (min(ends) >= 0 and max(ends) <= column.times):
         return Scale(0.0, column.times)
-    if min(ends) < 0:  # a difference: zero stands in the middle
+    if min(ends) < 0:  # a difference: zero is in the middle
         reach = 1.1 * max(map(abs, ends))
         return Scale(-reach, reach)
     return scale(intervals)
 
 
-def holding(sections: Iterable[Section]) -> list[Section]:
-    """Return the sections that hold something, without tables that have no row."""
-    kept = (replace(each, tables=[table for table in each.tables if table.rows]) for each in sections)
+def nonempty_sections(sections: Iterable[Section]) -> list[Section]:
+    """Return the sections that have content, without their empty tables."""
+    cache = (replace(each, tables=[table for table in each.tables if table.rows]) for each in sections)
     return [
-        each for each in kept if each.tables or plots(each) or pictures(each) or each.text or each.remarks
+        each for each in cache if each.tables or plots(each) or pictures(each) or each.text or each.remarks
     ]
 
 
 def plots(section: Section) -> list[Figure]:
-    """Return the plots of a section, but for single bars, which tell nothing that their table does not."""
+    """Return the plots of a section without single bars, which add nothing to their table."""
     figures = (figure for figure in section.figures if isinstance(figure, Figure))
     return [figure for figure in figures if list(map(_bars, _marks(figure))) != [1]]
 
@@ -143,13 +143,13 @@ def _marks(figure: Figure) -> list[Mark]:
 
 
 def pictures(section: Section) -> list[tuple[Drawing, str]]:
-    """Return the drawings of a section that are no plots, each with the address of its image."""
+    """Return the drawings of a section that are not plots, each with the address of its image."""
     drawn = (figure for figure in section.figures if not isinstance(figure, Figure))
     return [(drawing, svg_data(drawing.svg().encode())) for drawing in drawn]
 
 
 def translated(t: Strings, figure: Figure) -> Figure:
-    """Return a figure in the language of the page."""
+    """Return a figure with its texts in the language of the page."""
     panels = [
         replace(
             panel,
@@ -164,7 +164,7 @@ def translated(t: Strings, figure: Figure) -> Figure:
 
 
 def is_wide(figure: Figure) -> bool:
-    """Return True if a figure takes the whole width of a page."""
+    """Return True if a figure needs the full width of a page."""
     return (figure.columns or len(figure.panels)) > 1 or max(
         map(_bars_side_by_side, figure.panels)
     ) > _MOST_BARS
@@ -178,7 +178,6 @@ def _translate_mark(t: Strings, mark: Mark) -> Mark:
 
 
 def _bars_side_by_side(panel: Panel) -> int:
-    """Return how many bars stand side by side."""
     stacked = max((len(mark.categories) for mark in panel.marks if isinstance(mark, Stacked)), default=0)
     lines = 24 if any(isinstance(mark, Line) for mark in panel.marks) else 0
     return max(sum(map(_bars, panel.marks)), 2 * stacked, lines)

@@ -1,8 +1,8 @@
-"""The guard of the researchers' pages, which hold the answers to every task: log-in, and a role for each act.
+"""Log-in and permissions for the researchers' pages, which show the answers to every task.
 
-A browser logs in and carries a cookie: with name and password, with the shared password, or, where there is
-neither, by a link with a one-time token that the server prints. A browser on this very machine has to as
-well, since a proxy that rewrites the Host header and adds none looks just like one.
+A browser logs in with name and password, with the shared password, or, if there is neither, by a link with a
+one-time token that the server prints; then it has a cookie. This applies to local browsers too, since a
+proxy that rewrites the Host header and adds no other looks like one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LOGOUT: Final = "logout"
 PASSWORD_VARIABLE: Final = "ASKBACK_RESEARCH_PASSWORD"
 SIGNED_OUT_FILE: Final = "research-signed-out.json"
 HOURS: Final = 12
-"""Time for which a log-in holds."""
+"""Hours until a log-in expires."""
 _PURPOSE: Final = "askback researcher v1"
 _TRIES_PER_NAME: Final = 20
 _USER: Final = "askback.user"
@@ -49,12 +49,12 @@ _current: ContextVar[User | None] = ContextVar("researcher", default=None)
 
 
 def current_user() -> User:
-    """Return who sends the request that is being answered: a route's, a server function's or an event's.
+    """Return the sender of the current request, in a route, a server function or a Gradio event.
 
     Raises:
         NotAllowedError: if nobody has logged in.
     """
-    # Gradio's queue runs events in a task of its own, and says there whose they are.
+    # Gradio's queue runs events in a task of its own, with the request in this variable.
     request: Any = LocalContext.request.get(None)
     user = _current.get() if request is None else getattr(request, "request", request).scope.get(_USER)
     if user is None:
@@ -63,35 +63,34 @@ def current_user() -> User:
 
 
 def require(action: Action) -> User:
-    """Return who sends the request; everything that changes something asks this first.
+    """Return the sender of the current request; to be called before anything is changed.
 
     Raises:
-        NotAllowedError: if their role does not reach `action`.
+        NotAllowedError: if their role does not allow `action`.
     """
     user = current_user()
     if not user.may(action):
-        raise NotAllowedError(f"{user.name} is {user.role}, which is not enough for this.", role=user.role)
+        raise NotAllowedError(f"{user.name} is {user.role}, which does not allow this.", role=user.role)
     return user
 
 
 def action_event(user: User, action: Action, **details: object) -> Event:
-    """Return the row that says what a researcher did."""
+    """Return the event for the log that records what a researcher did."""
     return Event(kind=f"researcher.{action}", details={"by": user.name, **details})
 
 
 class LogIns:
     """The log-ins of one server.
 
-    A log-in is a signed cookie. It ends with its time, by signing out (what was signed out is kept until its
-    time is over), with the password it was made with, and with its account.
+    A log-in is a signed cookie. It ends when it expires, by signing out (remembered until it would have
+    expired), and when its password changes or its account is removed.
 
     Args:
-        home: the data home; the secret, accounts and what was signed out are there.
-        password: of an owner without a name; default: ``ASKBACK_RESEARCH_PASSWORD``. Where there is neither
-            one nor an account, whoever starts the server gets links in the terminal.
-        announce: tells a new one-time token to whoever started the server; called at once, and again each
-            time that the last one was used.
-        sso_header: names whom a trusted proxy has logged in (`ui.security.Access`); empty: nobody does.
+        home: the data home, with the secret, the accounts and the signed-out log-ins.
+        password: shared password of the owner; default: ``ASKBACK_RESEARCH_PASSWORD``. Without one and
+            without accounts, log-in is by token.
+        announce: shows a new one-time token in the terminal; called now, and whenever a token has been used.
+        sso_header: header in which a trusted proxy names the user (`ui.security.Access`); empty for none.
     """
 
     def __init__(
@@ -118,9 +117,9 @@ class LogIns:
             self._renew()
 
     def check(self, name: str, secret: str) -> User | None:
-        """Return who comes with an account's password, or without a name with the shared one or the token.
+        """Return the user for a name and password, or without a name for the shared password or the token.
 
-        A token is used up by it. Takes some time: call it in a thread.
+        This uses up a token. It takes some time: call it in a thread.
         """
         if name:
             return self.accounts.check(name, secret)
@@ -133,25 +132,25 @@ class LogIns:
         return User(OWNER, "owner")
 
     def issue(self, user: User) -> str:
-        """Return a cookie that holds for some hours."""
+        """Return the cookie for a new log-in."""
         return str(self._signer.dumps([user.name, secrets.token_urlsafe(16), self._stamp(user.name)]))
 
     def user(self, cookie: str) -> User | None:
-        """Return whose log-in a cookie is; None if it is not ours, or has ended."""
+        """Return the user of a cookie; None if the cookie is not ours or the log-in has ended."""
         if (fields := self._fields(cookie)) is None:
             return None
         name, id, stamp = fields
         if id in self._signed_out or not hmac.compare_digest(stamp, self._stamp(name)):
             return None
-        return User(OWNER, "owner") if name == OWNER else self.known(name)
+        return User(OWNER, "owner") if name == OWNER else self.find(name)
 
-    def known(self, name: str) -> User | None:
-        """Return somebody by name; None if there is no such account."""
+    def find(self, name: str) -> User | None:
+        """Return the user with an account of this name; None if there is no such account."""
         account = self.accounts.all().get(name)
         return None if account is None else User(name, account.role)
 
     def end(self, cookie: str) -> None:
-        """End a log-in: its cookie holds no longer, whoever has a copy of it."""
+        """End a log-in; every copy of its cookie becomes invalid."""
         if (fields := self._fields(cookie)) is None:
             return
         now = time.time()
@@ -168,7 +167,7 @@ class LogIns:
         return name, id, stamp
 
     def _stamp(self, name: str) -> str:
-        """Return what changes with the password that a log-in is made with."""
+        """Return a stamp that changes with the user's password."""
         account = self.accounts.all().get(name)
         password = (self.password or "") if name == OWNER else account.hash if account else ""
         return hmac.new(self._secret, f"{_PURPOSE}\n{password}".encode(), hashlib.sha256).hexdigest()[:32]
@@ -179,17 +178,20 @@ class LogIns:
 
 
 def _read_ends(file: Path) -> dict[str, float]:
-    """Return until when each log-in in a file would have held; none if there is no file."""
+    """Return the expiry times of signed-out log-ins in a file; empty if there is no file."""
     if not file.exists():
         return {}
     return {str(id): float(end) for id, end in json.loads(file.read_text("utf-8")).items()}
 
 
 class Guard:
-    """Stands before everything under one path, for every kind of request.
+    """Middleware that requires a log-in for everything under one path.
 
     Args:
-        page: makes the page that asks to log in, of a request and of what is wrong.
+        app: the wrapped app.
+        path: the guarded path.
+        log_ins: log-ins of the server.
+        page: makes the log-in page for a request and a reason.
     """
 
     def __init__(self, app: ASGIApp, *, path: str, log_ins: LogIns, page: Callable[[Scope, str], str]):
@@ -200,7 +202,7 @@ class Guard:
         self._by_client, self._by_name = Throttle(), Throttle(_TRIES_PER_NAME)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, let in, or ask who it is."""
+        """Pass the request on, or answer with the log-in page."""
         if scope["type"] not in ("http", "websocket") or not self._is_guarded(scope):
             await self.app(scope, receive, send)
             return
@@ -221,7 +223,7 @@ class Guard:
         step = _route(scope).removeprefix(self.path).strip("/")
         asked, method = HTTPConnection(scope), scope.get("method")
         if self.log_ins.sso_header and (name := asked.headers.get(self.log_ins.sso_header)):
-            return self.log_ins.known(name) or self._refusal(scope, "no_account", 403)
+            return self.log_ins.find(name) or self._refusal(scope, "no_account", 403)
         cookie = asked.cookies.get(COOKIE, "")
         home = f"{scope.get('root_path', '')}{self.path}"
         if step == LOGIN and method == "POST":
@@ -238,7 +240,7 @@ class Guard:
         if (token := asked.query_params.get("token")) and method == "GET":
             here = f"{scope.get('root_path', '')}/{_route(scope).lstrip('/')}"
             return await self._log_in(scope, "", token, here)
-        # Scripts that download tables; a one-time token would be gone after the first.
+        # For scripts that download tables; not with a token, which would be used up by the first request.
         credentials = _credentials(asked.headers.get("authorization", ""))
         if credentials is not None and not self.log_ins.by_token:
             return await self._authenticate(scope, *credentials)
@@ -261,12 +263,12 @@ class Guard:
         return response
 
     async def _authenticate(self, scope: Scope, name: str, secret: str) -> Response | User:
-        """Return who comes with a name and a password, or why they are not let in."""
+        """Return the user for a name and password, or a refusal."""
         client = client_group(scope["client"][0]) if scope.get("client") else ""
         wait = max(self._by_client.wait(client), self._by_name.wait(name) if name else 0.0)
         if wait > 0:
             return self._refusal(scope, "wait", 429, {"Retry-After": str(int(wait) + 1)})
-        # Counted before it is looked at: of many that come at once, few are looked at.
+        # Counted as failed beforehand, so that of many concurrent attempts only a few are checked.
         self._by_client.failed(client)
         self._by_name.failed(name)
         user = await asyncio.to_thread(self.log_ins.check, name, secret)
@@ -285,7 +287,7 @@ class Guard:
 
 
 def _credentials(authorization: str) -> tuple[str, str] | None:
-    """Return name and password of an Authorization header: an account's, or the shared password alone."""
+    """Return name and password of an Authorization header; the name is empty for the shared password."""
     kind, _, value = authorization.partition(" ")
     if kind.lower() == "bearer":
         return "", value.strip()

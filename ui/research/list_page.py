@@ -1,4 +1,4 @@
-"""The list of runs with their scores: filtered by words, benchmark and setup, and kept up to date."""
+"""The list of runs with their scores, filtered by text, benchmark and setup, and kept up to date."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from simulator.figures import Column
 from simulator.reports import mean_of, present_metrics
 from ui.research.address import COMPARE, REPORT, RUN, Address
 from ui.research.blocks import TICK, Visit, follow, keep_in_address, part
-from ui.research.controls import Sheet, Shown, filled, link, table, text
+from ui.research.controls import Sheet, SheetCell, link_cell, table, text_cell, update_table
 from ui.research.format import Cell, estimate
 from ui.research.office import Office
 from ui.research.runs import RunCard, run_cards
 
-AT_ONCE: Final = 0.8
-"""Seconds for which a page waits for scores; it asks for the others when the clock ticks."""
-CALM: Final = 10.0
-"""Seconds between two looks at the log while nothing is being played: a run may begin."""
-SORTED: Final = {"run": 0, "scores": 4, "progress": -3, "cost": -2}
-"""The columns by which runs are sorted on a phone, where they are cards without heads."""
+SCORE_SECONDS: Final = 0.8
+"""Seconds that a page spends on computing scores; the rest follow at the next tick."""
+IDLE_SECONDS: Final = 10.0
+"""Seconds between updates while no run is in progress."""
+SORT_BY: Final = {"run": 0, "scores": 4, "progress": -3, "cost": -2}
+"""Columns for sorting on a phone, where runs are cards without column heads."""
 _METRICS: Final = 2
-_SCORE: Final = 190
+_SCORE_WIDTH: Final = 190
 _GO: Final = "runs => {{ location.assign('{path}?' + new URLSearchParams(runs.map(run => ['runs', run]))) }}"
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A metric of a run, by the title of its column.
+    """A metric of a run with the title of its column.
 
     Attributes:
-        value: its mean, to sort by.
+        value: mean, for sorting.
     """
 
     title: str
@@ -51,17 +51,17 @@ Headlines = tuple[Headline, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunList:
-    """The list of runs, as somebody looks at it."""
+    """The list of runs for one visit."""
 
     visit: Visit
     office: Office
 
     def build(self) -> None:
-        """Make the page."""
+        """Create the components of the page."""
         t, at, cards = self.visit.t, self.visit.at, run_cards(self.office.reader)
         part(self.visit, "runs", empty=not cards)
         if not cards:
-            for command in _commands(t.language):
+            for command in _starter_commands(t.language):
                 gr.Textbox(command, label=t("research.list.type"), buttons=["copy"])
             follow(self.visit, lambda: len(run_cards(self.office.reader)))
             return
@@ -82,7 +82,7 @@ class RunList:
                 interactive=True,
             )
             sort = gr.Dropdown(
-                [(t("research.list.started"), ""), *((t(f"research.list.{name}"), name) for name in SORTED)],
+                [(t("research.list.started"), ""), *((t(f"research.list.{name}"), name) for name in SORT_BY)],
                 value="",
                 label=t("research.list.sort"),
                 interactive=True,
@@ -90,7 +90,7 @@ class RunList:
             )
         first, more = self.rows(at.text, at.benchmark, at.setup)
         runs = table(t("research.runs"), first, "rs-cards")
-        timer, shown = gr.Timer(_pace(more)), gr.State(first)
+        timer, shown = gr.Timer(_interval(more)), gr.State(first)
         filters: list[gr.Textbox | gr.Dropdown] = [words, benchmark, setup, sort]
         keep_in_address(text=words, benchmark=benchmark, setup=setup)
         gr.on(
@@ -113,108 +113,108 @@ class RunList:
     def shown(
         self, words: str, benchmark: str, setup: str, sort: str, before: Sheet
     ) -> tuple[Any, Any, gr.Timer]:
-        """Return the rows that fit, skipped where they are those that are shown, and when to ask again."""
+        """Return the matching rows, skipped if unchanged, and the interval of the next update."""
         rows, more = self.rows(words, benchmark, setup, sort)
-        timer = gr.Timer(_pace(more))
-        return (gr.skip(), gr.skip(), timer) if rows == before else (filled(rows), rows, timer)
+        timer = gr.Timer(_interval(more))
+        return (gr.skip(), gr.skip(), timer) if rows == before else (update_table(rows), rows, timer)
 
     def rows(self, words: str, benchmark: str, setup: str, sort: str = "") -> tuple[Sheet, bool]:
-        """Return the rows that fit, and whether something on them is being played or reckoned.
+        """Return the matching rows, and whether a run or a score among them is still in progress.
 
-        `sort`: of `SORTED`; names by the alphabet, else the most first. Default: the newest first.
+        `sort`: a key of `SORT_BY`: names alphabetically, numbers from the highest; default: newest first.
         """
-        t, wish = self.visit.t, words.casefold().strip()
+        t, query = self.visit.t, words.casefold().strip()
         cards = [
             card
             for card in run_cards(self.office.reader)
             if benchmark in ("", card.run.benchmark)
             and setup in ("", card.run.setup)
-            and wish in _words(card).casefold()
+            and query in _searchable_text(card).casefold()
         ]
         scores = self._scores(cards)
         titles = dict.fromkeys(each.title for known in scores.values() for each in known or ())
-        # Runs of several benchmarks share no metric; a column for each of theirs would be all but empty.
+        # Runs of several benchmarks share no metric, so columns per metric would be nearly empty.
         several = len({card.run.benchmark for card in cards}) > 1
-        named = [t("research.run.scores")] if several else [t.phrase(title) for title in titles]
+        score_heads = [t("research.run.scores")] if several else [t.phrase(title) for title in titles]
         rows = [
             [
-                link(card.run.id, str(Address(path=RUN, run=card.run.id))),
-                text(card.title),
-                text(card.run.setup),
+                link_cell(card.run.id, str(Address(path=RUN, run=card.run.id))),
+                text_cell(card.title),
+                text_cell(card.run.setup),
                 self._cell("seats", " ".join(card.seats.values()), card),
                 *self._score_cells(scores[card.run.id], None if several else list(titles)),
                 self._cell("progress", card.progress.done / (card.progress.planned or 1), card),
                 self._cell("cost", card.cost, card),
-                text(card.run.created_at[:16].replace("T", " ")),
+                text_cell(card.run.created_at[:16].replace("T", " ")),
             ]
             for card in cards
         ]
-        if (at := SORTED.get(sort)) is not None:
-            known: list[Any] = [row for row in rows if row[at].value is not None]
-            known.sort(key=lambda row: row[at].value, reverse=sort != "run")
-            rows = [*known, *(row for row in rows if row[at].value is None)]
+        if (at := SORT_BY.get(sort)) is not None:
+            with_value: list[Any] = [row for row in rows if row[at].value is not None]
+            with_value.sort(key=lambda row: row[at].value, reverse=sort != "run")
+            rows = [*with_value, *(row for row in rows if row[at].value is None)]
         before = {"run": 215, "benchmark": 110, "setup": 75, "seats": 200}
         after = {"progress": 170, "cost": 105, "started": 130}
         heads = {
             **{t(f"research.list.{name}"): width for name, width in before.items()},
-            **dict.fromkeys(named, _SCORE),
+            **dict.fromkeys(score_heads, _SCORE_WIDTH),
             **{t(f"research.list.{name}"): width for name, width in after.items()},
         }
         return Sheet(heads, rows), any(card.live for card in cards) or None in scores.values()
 
     def _scores(self, cards: Sequence[RunCard]) -> dict[str, Headlines | None]:
-        """Return the headlines of runs; None for those that would take too long for now."""
-        until, shown = time.monotonic() + AT_ONCE, dict[str, Headlines | None]()
+        """Return the headlines of runs; None where computing them would take too long for now."""
+        until, shown = time.monotonic() + SCORE_SECONDS, dict[str, Headlines | None]()
         for card in cards:
             run = card.run.id
-            waits = time.monotonic() >= until and not self.office.headlines.has("headlines", run)
+            waits = time.monotonic() >= until and not self.office.headlines.is_current("headlines", run)
             make = partial(headlines, self.office.reader, run)
-            shown[run] = None if waits else self.office.headlines.once("headlines", run, make)
+            shown[run] = None if waits else self.office.headlines.get("headlines", run, make)
         return shown
 
-    def _score_cells(self, scores: Headlines | None, titles: Sequence[str] | None) -> list[Shown]:
-        """Return a cell for each title, or one for the first score, with its title."""
+    def _score_cells(self, scores: Headlines | None, titles: Sequence[str] | None) -> list[SheetCell]:
+        """Return a cell for each title; without titles, one cell with the first score and its title."""
         if titles is None:
             first = scores[0] if scores else None
             return [self._score(first, scores, named=True)]
-        known = {each.title: each for each in scores or ()}
-        return [self._score(known.get(title), scores, named=False) for title in titles]
+        by_title = {each.title: each for each in scores or ()}
+        return [self._score(by_title.get(title), scores, named=False) for title in titles]
 
-    def _score(self, headline: Headline | None, scores: Headlines | None, *, named: bool) -> Shown:
+    def _score(self, headline: Headline | None, scores: Headlines | None, *, named: bool) -> SheetCell:
         if headline is None:
-            return Shown(None, "…" if scores is None else "–")
+            return SheetCell(None, "…" if scores is None else "–")
         html = self.visit.render("headline", headline=headline, named=named)
-        return Shown(headline.value, html)
+        return SheetCell(headline.value, html)
 
-    def _cell(self, name: str, value: str | float | None, card: RunCard) -> Shown:
-        return Shown(value, self.visit.render("run_cell", name=name, card=card))
+    def _cell(self, name: str, value: str | float | None, card: RunCard) -> SheetCell:
+        return SheetCell(value, self.visit.render("run_cell", name=name, card=card))
 
 
-def _pace(more: bool) -> float:
-    return TICK if more else CALM
+def _interval(more: bool) -> float:
+    return TICK if more else IDLE_SECONDS
 
 
 def headlines(reader: LogReader, run: str) -> Headlines:
-    """Return the first metrics of a run with their intervals; none where nothing is scored."""
+    """Return the first metrics of a run with their intervals; empty if nothing is scored."""
     try:
         benchmark = catalog.find(reader.run(run).benchmark)
     except InputError:
         return ()
     frame = frames.episodes(reader, [run])
-    made = []
+    found = []
     for metric in present_metrics(benchmark, frame)[:_METRICS]:
         if (mean := mean_of(frame, metric, benchmark.cluster)) is not None:
             cell = estimate(mean, Column(metric.title, 3 if metric.is_share else 2))
-            made.append(Headline(metric.title, cell, mean.value))
-    return tuple(made)
+            found.append(Headline(metric.title, cell, mean.value))
+    return tuple(found)
 
 
-def _commands(language: str) -> list[str]:
-    """Return what fills an empty log: a run of the first benchmark, and an import of published results."""
+def _starter_commands(language: str) -> list[str]:
+    """Return commands for an empty log: a run of the first benchmark, and imports of published results."""
     first = catalog.installed()[0]
     imports = [words for words in first.commands if words.startswith("import ")]
     return [first.example_command(language), *(f"askback {words} FILE" for words in imports)]
 
 
-def _words(card: RunCard) -> str:
+def _searchable_text(card: RunCard) -> str:
     return " ".join([card.run.id, card.run.benchmark, card.title, card.run.setup, *card.seats.values()])

@@ -1,4 +1,4 @@
-"""The researchers' pages as one thing to mount: Blocks, the routes beside them, and the guard before both."""
+"""The mount of the researchers' pages: their Blocks, further routes, and the guard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ui.research.desk_page import desk_page, judge
 from ui.research.downloads import add_downloads, add_study_downloads
 from ui.research.guard import LOGIN, Guard, LogIns
 from ui.research.list_page import RunList
-from ui.research.office import Office, site_here
+from ui.research.office import Office, current_site
 from ui.research.report_pages import compare_page, report_page, run_page
 from ui.research.start_page import StartPage
 from ui.research.studies_page import StudiesPage
@@ -48,18 +48,18 @@ def research_mount(
     offered: Sequence[str] = (),
     processes: RunProcesses | None = None,
 ) -> Mount:
-    """Return the researchers' pages on one log.
+    """Return the researchers' pages for one log.
 
     Args:
         writer: a durable writer of the log.
-        reader: reads the same log.
-        home: the data home; accounts are there.
+        reader: a reader of the same log.
+        home: the data home, with the accounts.
         password: see `LogIns`.
-        announce: see `LogIns`; the token stands as ``?token=`` behind any of these pages' addresses.
+        announce: see `LogIns`; the token is added as ``?token=`` to the address of any page.
         sso_header: see `LogIns`.
-        models: how models that sit opposite people are reached.
-        offered: models that may be chosen for the seats of a run.
-        processes: plays runs that are started here; whoever gives it ends them.
+        models: options for the models that play with people.
+        offered: models offered for the seats of a run.
+        processes: processes for runs started in the browser; the caller closes them.
     """
     log_ins = LogIns(home, password, announce, sso_header)
     office = Office(
@@ -80,9 +80,9 @@ def research_mount(
 
 
 def research_pages(office: Office) -> tuple[ResearchPage, ...]:
-    """Return the pages; the first is what opens."""
+    """Return the pages; the first is the start page."""
 
-    # Gradio finds a server function by its __name__.
+    # Gradio looks up a server function by its __name__.
     def call_judge_desk(data: Any) -> dict[str, Any]:
         return judge(office, data)
 
@@ -93,7 +93,7 @@ def research_pages(office: Office) -> tuple[ResearchPage, ...]:
         page("", lambda visit, office: RunList(visit, office).build(), "research.runs"),
         page(
             "studies",
-            lambda visit, office: StudiesPage(visit, office, site_here()).build(),
+            lambda visit, office: StudiesPage(visit, office, current_site()).build(),
             "research.studies.heading",
         ),
         page("start", lambda visit, office: StartPage(visit, office).build(), "research.start.heading"),
@@ -108,7 +108,7 @@ def research_pages(office: Office) -> tuple[ResearchPage, ...]:
 
 
 def access_page(scope: Scope, name: str, *, log_ins: LogIns) -> str:
-    """Return the page that asks who it is: for name and password, the shared password, or the token."""
+    """Return the log-in page, for name and password, the shared password, or the token."""
     language = page_language(scope)
     return render(
         "research/access",
@@ -122,13 +122,13 @@ def access_page(scope: Scope, name: str, *, log_ins: LogIns) -> str:
 
 
 class Entrance:
-    """Leads addresses without their last slash, and those that pages had before, to their page."""
+    """Middleware for addresses without trailing slash, and redirects from former addresses."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or send the browser on."""
+        """Pass the request on, or redirect the browser."""
         path = str(scope.get("path", "")).rstrip("/")
         if scope["type"] == "http" and path in (RESEARCH, RUN, *MOVED_PARTS, *_MOVED_DESKS):
             asked = bytes(scope.get("query_string", b"")).decode("latin-1")

@@ -1,4 +1,4 @@
-"""The means of the researchers' pages. What is done there is allowed by role, and logged with who it was."""
+"""Resources of the researchers' pages: log, models, processes, caches, and permission checks for actions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from ui.research.guard import action_event, require
 T = TypeVar("T")
 _GROWING: Final = ("turns", "endings", "judgments", "scores")
 RELOAD: Final = "() => { location.reload() }"
-"""Shows a page anew once something has been done: it is made of the log alone."""
+"""Script that reloads a page after an action."""
 
 
 class CachedReports:
-    """Results made of runs, made again only when they have changed; may be used from any thread.
+    """A thread-safe LRU cache of results computed from runs; a result is valid until its runs change.
 
     Args:
-        reader: of the log.
-        size: how much is kept, what was asked for last.
+        reader: reader of the log.
+        size: maximum number of results.
     """
 
     def __init__(self, reader: LogReader, size: int = 24) -> None:
@@ -40,40 +40,41 @@ class CachedReports:
         self._size = size
         self._lock = threading.Lock()
         self._busy: dict[Hashable, threading.Lock] = {}
-        self._made: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
+        self._results: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
 
-    def once(self, name: Hashable, runs: str | Iterable[str], make: Callable[[], T]) -> T:
-        """Return what `make` makes of runs as they now are; who asks for the same meanwhile waits for it."""
-        place, state = self._place(name, runs)
+    def get(self, name: Hashable, runs: str | Iterable[str], make: Callable[[], T]) -> T:
+        """Return the cached result for runs, or compute it by `make`; concurrent callers wait for it."""
+        key, state = self._key(name, runs)
         with self._lock:
-            busy = self._busy.setdefault(place, threading.Lock())
+            busy = self._busy.setdefault(key, threading.Lock())
         with busy:
             with self._lock:
-                if self._made.get(place, (None,))[0] == state:
-                    self._made.move_to_end(place)
-                    return self._made[place][1]  # type: ignore[no-any-return]
+                if self._results.get(key, (None,))[0] == state:
+                    self._results.move_to_end(key)
+                    return self._results[key][1]  # type: ignore[no-any-return]
             try:
-                made = make()
+                result = make()
             except Exception:
                 with self._lock:
-                    self._busy.pop(place, None)
+                    self._busy.pop(key, None)
                 raise
             with self._lock:
-                self._made[place] = state, made
-                self._made.move_to_end(place)
-                while len(self._made) > self._size:
-                    self._busy.pop(self._made.popitem(last=False)[0], None)
-            return made
+                self._results[key] = state, result
+                self._results.move_to_end(key)
+                while len(self._results) > self._size:
+                    self._busy.pop(self._results.popitem(last=False)[0], None)
+            return result
 
-    def has(self, name: Hashable, runs: str | Iterable[str]) -> bool:
-        """Return True if `once` would answer at once."""
-        place, state = self._place(name, runs)
+    def is_current(self, name: Hashable, runs: str | Iterable[str]) -> bool:
+        """Return True if `get` would return a cached result."""
+        key, state = self._key(name, runs)
         with self._lock:
-            return self._made.get(place, (None,))[0] == state
+            return self._results.get(key, (None,))[0] == state
 
-    def _place(self, name: Hashable, runs: str | Iterable[str]) -> tuple[Hashable, Hashable]:
-        named = (runs,) if isinstance(runs, str) else tuple(runs)
-        return (name, named), (*map(self._state, named), self._state_of_log())
+    def _key(self, name: Hashable, runs: str | Iterable[str]) -> tuple[Hashable, Hashable]:
+        """Return the key of a result, and the state of the log that it depends on."""
+        ids = (runs,) if isinstance(runs, str) else tuple(runs)
+        return (name, ids), (*map(self._state, ids), self._state_of_log())
 
     def _state(self, run: str) -> tuple[int, ...]:
         of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = :run)"
@@ -83,7 +84,7 @@ class CachedReports:
             return tuple(connection.execute(query, {"run": run}).fetchone())
 
     def _state_of_log(self) -> tuple[int, int]:
-        """Return what runs rest on besides: judgments of items, and who has been erased (rows stay)."""
+        """Return what all runs depend on: judgments of items, and which participants do not count."""
         query = "SELECT count(*) FROM judgments WHERE episode_id IS NULL"
         with self.reader.connection() as connection:
             (count,) = connection.execute(query).fetchone()
@@ -92,16 +93,16 @@ class CachedReports:
 
 @dataclass(frozen=True, kw_only=True)
 class Office:
-    """The log, models and processes of the pages.
+    """The log, models, processes and caches of the pages.
 
     Attributes:
         writer: a durable writer of the log.
-        reader: reads the same log.
-        models: how models that sit opposite people are reached.
-        offered: models that may be chosen for seats.
-        processes: plays runs.
-        kept: what was made of runs.
-        headlines: of the runs in the list, which are many and short.
+        reader: a reader of the same log.
+        models: options for the models that play with people.
+        offered: models offered for seats.
+        processes: processes that play runs.
+        cache: cached reports.
+        headlines: cached headlines for the list of runs, which are many and small.
     """
 
     writer: LogWriter
@@ -109,22 +110,22 @@ class Office:
     models: ModelOptions
     offered: Sequence[str]
     processes: RunProcesses
-    kept: CachedReports = field(init=False)
+    cache: CachedReports = field(init=False)
     headlines: CachedReports = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kept", CachedReports(self.reader))
+        object.__setattr__(self, "cache", CachedReports(self.reader))
         object.__setattr__(self, "headlines", CachedReports(self.reader, 5_000))
 
     @contextmanager
     def acting(self, visit: Visit, action: Action, **details: object) -> Iterator[User]:
-        """Do something in an event of a page if its sender may, and log that they did.
+        """Check the permission for an action of a page's event, and log it once it has succeeded.
 
         Yields:
-            Who it is.
+            The user.
 
         Raises:
-            gr.Error: what is wrong, in the page's language.
+            gr.Error: an error of the action, in the page's language.
         """
         try:
             user = require(action)
@@ -135,8 +136,8 @@ class Office:
             raise gr.Error(text, title=visit.t("research.problem.title"), print_exception=False) from error
 
 
-def site_here() -> str:
-    """Return where the page that is being built was asked for: what links for people begin with."""
+def current_site() -> str:
+    """Return scheme and host of the current request, for links to participants' pages."""
     request = LocalContext.request.get()
     assert request is not None and request.request is not None
     url = request.request.url

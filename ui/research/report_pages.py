@@ -1,4 +1,4 @@
-"""The pages that show reports: of a run, of several runs, of runs compared item by item; and their parts."""
+"""Pages with reports on one run, on several runs, and on runs compared item by item."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from ui.i18n import problem_text
 from ui.research import format
 from ui.research.address import COMPARE
 from ui.research.blocks import Visit, follow, part, rebuild
-from ui.research.controls import Menu, Sheet, link, option_input, put_menus, table, text, typed
+from ui.research.controls import Menu, Sheet, link_cell, option_input, parsed, put_menus, table, text_cell
 from ui.research.office import CachedReports, Office
-from ui.research.runs import Transcript, run_cards, transcript, whole_card
+from ui.research.runs import Transcript, full_card, run_cards, transcript
 
 BenchmarkT = Benchmark[Any, Any]
 
 
 class ItemRow(NamedTuple):
-    """An item that runs were compared on, with the headline of each, and whether they are not the same."""
+    """An item that runs are compared on, with the headline of each run, and whether the headlines differ."""
 
     item: str
     values: tuple[str, ...]
@@ -47,14 +47,15 @@ class ItemRow(NamedTuple):
 
 
 def run_page(visit: Visit, office: Office) -> None:
-    """Show what `askback report` says of a run."""
+    """Show the report on a run, as by `askback report`."""
     at, reader = visit.at, office.reader
-    card = whole_card(reader, reader.run(at.run))
+    card = full_card(reader, reader.run(at.run))
     benchmark = one_benchmark(reader, [at.run])
     if card.live:
         follow(visit, lambda: reader.progress(at.run))
     part(visit, "run_head", card=card, tab="scores", aborted=_aborted(benchmark, reader, at.run))
-    reported, endings = _show_kept(visit, office, benchmark, [at.run]), endings_of_runs(reader, [at.run])
+    reported = _show_cached_report(visit, office, benchmark, [at.run])
+    endings = endings_of_runs(reader, [at.run])
     part(
         visit,
         "run_rest",
@@ -68,22 +69,22 @@ def run_page(visit: Visit, office: Office) -> None:
 
 
 def report_page(visit: Visit, office: Office) -> None:
-    """Show what `askback report` says of several runs."""
+    """Show the report on several runs, as by `askback report`."""
     at = visit.at
     benchmark = one_benchmark(office.reader, at.runs)
     heading = "research.report.several"
     part(visit, "report_head", heading=heading, runs=at.runs, other=at.to(path=COMPARE, settings=()))
-    if _show_kept(visit, office, benchmark, at.runs):
+    if _show_cached_report(visit, office, benchmark, at.runs):
         part(visit, "downloads", query=at.query)
     command_line(visit, _command(benchmark, at.runs, dict(at.settings)))
 
 
 def compare_page(visit: Visit, office: Office) -> None:
-    """Show runs of one benchmark side by side, on the items that they share."""
+    """Show a comparison of runs of one benchmark on the items that they share."""
     t, at, reader = visit.t, visit.at, office.reader
     runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
     if at.run:
-        card = whole_card(reader, reader.run(at.run))
+        card = full_card(reader, reader.run(at.run))
         part(visit, "run_head", card=card, tab="compare", aborted=0)
     else:
         part(visit, "report_head", heading="research.run.compare", runs=runs, other="")
@@ -100,19 +101,19 @@ def compare_page(visit: Visit, office: Office) -> None:
         part(visit, "note", text=t(f"research.compare.{'choose_text' if at.run else 'too_few'}"))
         return
     try:
-        report = kept_comparison(office.kept, runs)
-        items = office.kept.once("items", runs, lambda: tuple(item_rows(reader, runs)))
+        report = cached_comparison(office.cache, runs)
+        items = office.cache.get("items", runs, lambda: tuple(item_rows(reader, runs)))
     except AskbackError as error:
         part(visit, "note", text=problem_text(t, error))
         return
     show_report(visit, report)
     part(visit, "items_head", differing=sum(row.differs for row in items), total=len(items))
     ordered = sorted(items, key=lambda row: not row.differs)
-    rows = [[link(row.item, at.to(item=row.item)), *map(text, row.values)] for row in ordered]
+    rows = [[link_cell(row.item, at.to(item=row.item)), *map(text_cell, row.values)] for row in ordered]
     table(t("research.list.items"), Sheet({t("research.list.item"): 320, **dict.fromkeys(runs, 200)}, rows))
     if at.item:
         with gr.Row():
-            for episode in _episodes_beside(reader, runs, at.item):
+            for episode in _episodes_of_item(reader, runs, at.item):
                 with gr.Column(min_width=320):
                     part(visit, "turns", shown=episode)
     part(visit, "downloads", query=replace(at, tab="compare", item="").query)
@@ -122,51 +123,50 @@ def compare_page(visit: Visit, office: Office) -> None:
 # ---- reports
 
 
-def kept_report(
-    kept: CachedReports, benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, str]
+def cached_report(
+    cache: CachedReports, benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, str]
 ) -> Report:
-    """Return the report of runs under settings out of an address, made once for each state of theirs.
+    """Return the cached report on runs, with settings from an address.
 
     Raises:
-        InputError: if a setting cannot be, or there is nothing to report.
+        InputError: if a setting is invalid, or there is nothing to report.
     """
 
     def make() -> Report:
-        made = None
+        report_settings = None
         if benchmark.report is not None and benchmark.report.settings is not None:
             fields = report_fields(benchmark).items()
-            chosen = {name: typed(field, settings[name]) for name, field in fields if settings.get(name)}
-            made = read_options(benchmark.report.settings(), chosen)
-        return build_report(benchmark, Frames(log=kept.reader, runs=tuple(runs), settings=made))
+            chosen = {name: parsed(field, settings[name]) for name, field in fields if settings.get(name)}
+            report_settings = read_options(benchmark.report.settings(), chosen)
+        return build_report(benchmark, Frames(log=cache.reader, runs=tuple(runs), settings=report_settings))
 
-    return kept.once(("report", tuple(sorted(settings.items()))), runs, make)
+    return cache.get(("report", tuple(sorted(settings.items()))), runs, make)
 
 
 def report_fields(benchmark: BenchmarkT) -> dict[str, OptionField]:
-    """Return the settings of a report that a page lets change: choices, numbers and names, but no files."""
+    """Return the settings of a report that its page can change: choices, numbers and names, not files."""
     spec = benchmark.report
     if spec is None or spec.settings is None:
         return {}
-    made = {name: option_field(name, option) for name, option in options_of(spec.settings()).items()}
-    # A single text may name a file of this machine, too.
+    fields = {name: option_field(name, option) for name, option in options_of(spec.settings()).items()}
+    # A single text may be the path of a file on the server.
     return {
         name: field
-        for name, field in made.items()
+        for name, field in fields.items()
         if field.kind != "file" and (field.several or field.kind != "text")
     }
 
 
 def _command(benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, str]) -> str:
-    """Return the command line that prints the same."""
     fields = report_fields(benchmark)
     chosen = [(fields[name], value) for name, value in settings.items() if value and name in fields]
-    read = [(field, typed(field, value)) for field, value in chosen]
+    read = [(field, parsed(field, value)) for field, value in chosen]
     options = [word for field, value in read if value != field.default for word in field.words(value)]
     return shlex.join(["askback", "report", benchmark.name, *runs, *options])
 
 
 def _aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
-    """Return how many episodes a failing seat aborted, where they count as unsuccessful."""
+    """Return the number of episodes aborted by a failing seat; 0 where they do not count as unsuccessful."""
     spec = benchmark.report or ReportSpec()
     count = sum(endings_of_runs(reader, [run]).aborted.values())
     return count if count and spec.counts_aborted(Frames(log=reader, runs=(run,)), run) else 0
@@ -175,27 +175,27 @@ def _aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
 # ---- runs compared
 
 
-def kept_comparison(kept: CachedReports, runs: Sequence[str]) -> Report:
-    """Return what `askback compare` says and the metrics as bars, made once for each state of the runs.
+def cached_comparison(cache: CachedReports, runs: Sequence[str]) -> Report:
+    """Return the cached comparison of runs, as by `askback compare`, with their metrics as bars.
 
     Raises:
         InputError: if they cannot be compared.
     """
 
     def make() -> Report:
-        report, benchmark = comparison(kept.reader, runs), one_benchmark(kept.reader, runs)
-        frame = frames.episodes(kept.reader, runs)
+        report, benchmark = comparison(cache.reader, runs), one_benchmark(cache.reader, runs)
+        frame = frames.episodes(cache.reader, runs)
         figure = metric_figure(benchmark, frame, present_metrics(benchmark, frame))
         if figure is None:
             return report
         section = Section(name="metrics", title="Metrics", figures=[figure])
         return replace(report, sections=[*report.sections, section])
 
-    return kept.once("compared", runs, make)
+    return cache.get("compared", runs, make)
 
 
 def item_rows(reader: LogReader, runs: Sequence[str]) -> Iterator[ItemRow]:
-    """Yield the items that all runs share, with the headline of each."""
+    """Yield the items that all runs share, with the headline of each run."""
     frame = frames.episodes(reader, runs)
     metric, *_ = present_metrics(one_benchmark(reader, runs), frame)
     means = frame.pivot_table(metric.name, "item", "run", aggfunc="mean").reindex(columns=list(runs)).dropna()
@@ -205,27 +205,26 @@ def item_rows(reader: LogReader, runs: Sequence[str]) -> Iterator[ItemRow]:
         yield ItemRow(str(item), texts, bool(values.min() != values.max()))
 
 
-def _episodes_beside(reader: LogReader, runs: Sequence[str], item: str) -> Iterator[Transcript]:
-    """Yield the episodes of runs on one item, the first of each."""
-    named = {row.hash: row.name for row in reader.items()}
+def _episodes_of_item(reader: LogReader, runs: Sequence[str], item: str) -> Iterator[Transcript]:
+    names = {row.hash: row.name for row in reader.items()}
     for run in runs:
-        fitting = (each for each in reader.episodes(run, latest=True) if named[each.item_hash] == item)
+        fitting = (each for each in reader.episodes(run, latest=True) if names[each.item_hash] == item)
         if (episode := next(fitting, None)) is not None:
             yield transcript(reader, episode.id)
 
 
-# ---- on the page
+# ---- components
 
 
 def command_line(visit: Visit, line: str) -> None:
-    """Show the command that prints the same."""
+    """Show the command that prints the same report."""
     label, classes = visit.t("research.list.same"), ["rs-command-line"]
     gr.Textbox(line, label=label, interactive=False, buttons=["copy"], elem_classes=classes)
 
 
 def show_report(visit: Visit, report: Report) -> None:
-    """Show a report: of each section its tables, its plots, and what else it says."""
-    for section in format.holding(report.sections):
+    """Show the sections of a report: tables, plots, pictures, texts and remarks."""
+    for section in format.nonempty_sections(report.sections):
         part(visit, "report_part", part=section)
         if plots := format.plots(section):
             with gr.Row():
@@ -236,13 +235,13 @@ def show_report(visit: Visit, report: Report) -> None:
 
 
 def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str) -> None:
-    """Show what a benchmark has declared: blocks as players see them, and sections of reports.
+    """Show a benchmark's own content: blocks as players see them, and sections of reports.
 
     Args:
-        visit: of the page.
-        benchmark: whose they are.
-        shown: what.
-        language: of the items that they show.
+        visit: visit of the page.
+        benchmark: name of the benchmark.
+        shown: the blocks and sections.
+        language: language of the items in them.
     """
     link, view = link_to(catalog.find(benchmark)), SimpleNamespace(language=language, seat="", study=True)
     for _, group in groupby(shown, lambda each: isinstance(each, Section)):
@@ -254,30 +253,30 @@ def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str
 
 
 def _plot(visit: Visit, figure: Figure) -> None:
-    """Show a plot for light ground; the style sheet turns it for dark."""
-    drawn = json.dumps({**to_plotly(figure), "config": {"displayModeBar": False}})
+    """Show a plot on a light background; the style sheet inverts it in dark mode."""
+    plot = json.dumps({**to_plotly(figure), "config": {"displayModeBar": False}})
     kinds = {"rs-wide": format.is_wide(figure), "rs-lying": has_horizontal_bars(figure)}
     classes = ["rs-chart", *(name for name, holds in kinds.items() if holds)]
-    # What the style sheet gives them, and its frame: only on a narrow screen is there something to scroll.
+    # The style sheet's width plus the frame, so that a plot only scrolls on narrow screens.
     least = 660 if kinds["rs-wide"] else 500 if kinds["rs-lying"] else 480
     with gr.Column(min_width=least, elem_classes=classes):
         part(visit, "figure", figure=figure)
-        gr.Plot(PlotData(type="plotly", plot=drawn), show_label=False, container=False)
+        gr.Plot(PlotData(type="plotly", plot=plot), show_label=False, container=False)
 
 
-def _show_kept(visit: Visit, office: Office, benchmark: BenchmarkT, runs: Sequence[str]) -> bool:
-    """Show the report of runs under its settings, or why there is none; return whether there is."""
-    chosen, made = dict(visit.at.settings), report_fields(benchmark)
-    if made:
+def _show_cached_report(visit: Visit, office: Office, benchmark: BenchmarkT, runs: Sequence[str]) -> bool:
+    """Show the report on runs and its settings, or the error; return True if there is a report."""
+    chosen, options = dict(visit.at.settings), report_fields(benchmark)
+    if options:
         with gr.Accordion(visit.t("research.report.settings"), open=bool(chosen)):
             with gr.Row():
                 fields = {
                     f"s.{name}": option_input(visit.t, replace(option, default=None), chosen.get(name, ""))
-                    for name, option in made.items()
+                    for name, option in options.items()
                 }
             rebuild(visit, gr.Button(visit.t("research.report.apply")).click, **fields)
     try:
-        report = kept_report(office.kept, benchmark, runs, chosen)
+        report = cached_report(office.cache, benchmark, runs, chosen)
     except InputError as error:
         part(visit, "note", text=problem_text(visit.t, error))
         return False

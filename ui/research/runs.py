@@ -1,4 +1,4 @@
-"""The runs of a log as pages show them, with what their benchmarks add (`simulator.research`)."""
+"""Runs and episodes of a log for the pages, with the additions of their benchmarks (`simulator.research`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ui.research.office import CachedReports
 
 
 class Link(NamedTuple):
-    """A way on from a run; `text` is the name of what is said, `download` whether it is a file."""
+    """A link on a run's page; `text` is the name of its text, `download` is True for files."""
 
     text: str
     address: str
@@ -36,7 +36,7 @@ TABS: Final = (
     ("dialogues", "research.run.episodes"),
     ("compare", "research.run.compare"),
 )
-"""The parts of what is shown of a run, with the names of what is said."""
+"""The common parts of a run's pages, with the names of their texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class RunCard:
 
     Attributes:
         seats: seat -> who sits there.
-        cost: US dollars of the calls that have a price; None if no model was called.
-        unpriced: calls whose price is not known.
-        title: of its benchmark.
-        tabs: what is shown of it; the common ones, and its benchmark's own.
-        links: ways on that its benchmark has.
+        cost: cost in US dollars of the calls with a known price; None if no model was called.
+        unpriced: number of calls whose price is unknown.
+        title: title of the benchmark.
+        tabs: parts of the run's pages: the common ones, and the benchmark's own.
+        links: links on the run's page.
     """
 
     run: Run
@@ -63,14 +63,14 @@ class RunCard:
 
     @property
     def live(self) -> bool:
-        """True while episodes are still to come or to end."""
+        """True until all episodes have ended."""
         return self.progress.running > 0 or self.progress.done < (self.progress.planned or 0)
 
 
 def run_cards(reader: LogReader) -> list[RunCard]:
-    """Return all runs, newest first, that have scores which count.
+    """Return all runs whose scores count, newest first.
 
-    What paired people are asked each alone has none, and previews of studies count nowhere.
+    Left out are the individual parts of paired studies, which have no scores, and previews of studies.
     """
     return [
         run_card(reader, run)
@@ -80,11 +80,11 @@ def run_cards(reader: LogReader) -> list[RunCard]:
 
 
 def run_card(reader: LogReader, run: Run) -> RunCard:
-    """Return one run for the list."""
+    """Return the card of a run for the list."""
     usage, seats = reader.usage(run.id), run.config.get("seats")
     try:
         title = catalog.find(run.benchmark).title
-    except InputError:  # it is not installed
+    except InputError:  # the benchmark is not installed
         title = run.benchmark
     return RunCard(
         run,
@@ -96,13 +96,13 @@ def run_card(reader: LogReader, run: Run) -> RunCard:
     )
 
 
-def whole_card(reader: LogReader, run: Run) -> RunCard:
-    """Return a run's card with its parts, and the ways on from it."""
+def full_card(reader: LogReader, run: Run) -> RunCard:
+    """Return a run's card with its benchmark's parts and links."""
     card, pages = run_card(reader, run), pages_of(run.benchmark)
     say = Words(Strings("en", {}), run.benchmark).name
-    known = [Link(say(f"link.{link.name}"), link.address) for link in pages.links(reader, run)]
+    links = [Link(say(f"link.{link.name}"), link.address) for link in pages.links(reader, run)]
     if study := next((study.id for study in opened_studies(reader).values() if study.run_id == run.id), None):
-        known.append(Link("research.run.to_study", f"{STUDIES}?study={quote(study, safe='')}"))
+        links.append(Link("research.run.to_study", f"{STUDIES}?study={quote(study, safe='')}"))
     files = [
         Link(
             say(f"file.{file.name.partition('.')[0]}"),
@@ -113,21 +113,21 @@ def whole_card(reader: LogReader, run: Run) -> RunCard:
         if file.where(reader, run)
     ]
     tabs = [(part.name, say(f"part.{part.name}")) for part in parts_of(run, reader)]
-    return replace(card, tabs=(*card.tabs, *tabs), links=(*card.links, *known, *files))
+    return replace(card, tabs=(*card.tabs, *tabs), links=(*card.links, *links, *files))
 
 
-# ---- what a benchmark adds
+# ---- additions of benchmarks
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a benchmark's ``research.yaml``."""
+    """The texts of a benchmark's ``research.yaml``."""
 
     t: Strings
     benchmark: str
 
     def name(self, text: str) -> str:
-        """Return the whole name of a text."""
+        """Return the full name of a text."""
         return f"{DECLARED}.{self.benchmark}.research.{text}"
 
     def __call__(self, text: str, default: str) -> str:
@@ -135,15 +135,15 @@ class Words:
         return self.t.get(self.name(text), default)
 
     def value(self, of: str, name: str, value: str) -> str:
-        """Return what a value is called of a ``setting`` or of a field of the ``data``."""
+        """Return the label of a value of a ``setting`` or of a field of the ``data``."""
         return self(f"{of}.{name}.{value}", value)
 
     def label(self, of: str, name: str) -> str:
-        """Return what a setting or a field is called."""
+        """Return the label of a setting or a field."""
         return self(f"{of}.{name}", self.t.phrase(name.replace("_", " ")))
 
     def menus(self, settings: Iterable[Setting], at: Address) -> dict[str, Menu]:
-        """Return menus for what an episode or a part of a run leaves to be chosen."""
+        """Return menus for the settings of an episode or of a part of a run."""
         chosen = dict(at.settings)
         return {
             f"s.{name}": self._menu(
@@ -153,10 +153,10 @@ class Words:
         }
 
     def filters(self, of: str, fields: Mapping[str, Iterable[str]], at: Address) -> dict[str, Menu]:
-        """Return menus for fields that a list is filtered by: a ``field`` of episodes, or of the ``data``."""
-        chosen, any_of_them = dict(at.filters), [(self.t("research.episodes.any"), "")]
+        """Return menus for filtering a list by fields: ``field`` of episodes, or ``data``."""
+        chosen, any_value = dict(at.filters), [(self.t("research.episodes.any"), "")]
         return {
-            f"f.{name}": self._menu(of, name, any_of_them, values, chosen.get(name, ""))
+            f"f.{name}": self._menu(of, name, any_value, values, chosen.get(name, ""))
             for name, values in fields.items()
         }
 
@@ -168,7 +168,7 @@ class Words:
 
 
 def pages_of(benchmark: str) -> ResearchPages:
-    """Return what a benchmark adds; nothing if it is not installed."""
+    """Return the additions of a benchmark; none if it is not installed."""
     try:
         return research_pages(catalog.find(benchmark))
     except InputError:
@@ -176,18 +176,18 @@ def pages_of(benchmark: str) -> ResearchPages:
 
 
 def parts_of(run: Run, reader: LogReader) -> tuple[Part, ...]:
-    """Return the further parts of a run."""
+    """Return the benchmark's own parts of a run."""
     return tuple(part for part in pages_of(run.benchmark).parts if part.where(reader, run))
 
 
-def look_at(visit: Visit, kept: CachedReports, run: Run) -> Look:
-    """Return a visit as benchmarks know it."""
+def make_look(visit: Visit, cache: CachedReports, run: Run) -> Look:
+    """Return the context in which a benchmark builds its part of a page."""
     return Look(
-        reader=kept.reader,
+        reader=cache.reader,
         run=run,
         language=visit.t.language,
         chosen={**dict(visit.at.settings), **({"step": visit.at.step} if visit.at.step else {})},
-        keep=lambda name, make: kept.once(("declared", name), run.id, make),
+        keep=lambda name, make: cache.get(("declared", name), run.id, make),
     )
 
 
@@ -195,7 +195,7 @@ def look_at(visit: Visit, kept: CachedReports, run: Run) -> Look:
 
 
 class TranscriptTurn(NamedTuple):
-    """A turn with its model calls; `kind` of its move and, as JSON, what else was logged may be empty."""
+    """A turn with its model calls; `kind` and `payload` (JSON of what else was logged) may be empty."""
 
     turn: Turn
     kind: str
@@ -204,14 +204,14 @@ class TranscriptTurn(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """An episode of any benchmark, with what the log holds beside.
+    """An episode of any benchmark with its item, scores and model calls.
 
     Attributes:
         status: how it ended; ``open`` if it has not.
-        cause: why it did not end well; empty otherwise.
+        cause: cause of a failure; otherwise empty.
         scores: metric -> value.
         item_data: the item as JSON.
-        other_calls: made outside a turn.
+        other_calls: model calls outside a turn.
     """
 
     episode: Episode
@@ -225,10 +225,10 @@ class Transcript(NamedTuple):
 
 
 def transcript(reader: LogReader, id: str) -> Transcript:
-    """Return an episode.
+    """Return the transcript of an episode.
 
     Raises:
-        NotInLog: if there is none.
+        NotInLog: if there is no such episode.
     """
     episode, ending = reader.episode(id), reader.ending(id)
     item = reader.item(episode.item_hash)

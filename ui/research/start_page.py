@@ -1,4 +1,4 @@
-"""New run: a benchmark's options as fields, the command beside them, and the runs that were started here."""
+"""The page for a new run: a benchmark's options as fields, the command, and the runs started here."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from simulator.runner.processes import StartedRun, begun_by, continuable
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, html, markup, part
-from ui.research.controls import option_input, typed
+from ui.research.controls import option_input, parsed
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 1.5
 _SHOWN: Final = 8
 _GO: Final = f"name => {{ location.assign('{START}?benchmark=' + encodeURIComponent(name)) }}"
-_IN_SIGHT: Final[tuple[Group, ...]] = ("seats", "items")
+_VISIBLE: Final[tuple[Group, ...]] = ("seats", "items")
 _FOLDED: Final[tuple[Group, ...]] = ("rules", "run")
 
 
 @dataclass(frozen=True, slots=True)
 class StartPage:
-    """The page, as somebody looks at it."""
+    """The page for one visit."""
 
     visit: Visit
     office: Office
 
     def build(self) -> None:
-        """Make the page."""
+        """Create the components of the page."""
         t, installed = self.visit.t, {each.name: each for each in catalog.installed()}
         benchmark = installed.get(self.visit.at.benchmark) or next(iter(installed.values()))
         form = run_form(benchmark, self.office.offered)
@@ -50,7 +50,7 @@ class StartPage:
         )
         chosen.change(None, chosen, None, js=_GO)
         fields: dict[str, Any] = {}
-        for group in _IN_SIGHT:
+        for group in _VISIBLE:
             part(self.visit, "start_group", name=group)
             self._put_fields(form, group, fields)
         for group in _FOLDED:
@@ -68,7 +68,7 @@ class StartPage:
         inputs, options = list(fields.values()), {field.option.name: field.option for field in form.fields}
 
         def chosen_values(values: tuple[Any, ...]) -> dict[str, Any]:
-            return {name: typed(options[name], value) for name, value in zip(fields, values, strict=True)}
+            return {name: parsed(options[name], value) for name, value in zip(fields, values, strict=True)}
 
         gr.on(
             [component.change for component in inputs],
@@ -94,7 +94,6 @@ class StartPage:
                     fields[option.name] = option_input(t, option, option.default, label)
 
     def _command(self, form: RunForm, values: Mapping[str, Any]) -> str:
-        """Return the command line of what is chosen, or what is wrong with it."""
         try:
             return shlex.join(["askback", *form.words(form.checked(values))])
         except AskbackError as error:
@@ -104,7 +103,7 @@ class StartPage:
         with self.office.acting(self.visit, "run", did="start", benchmark=form.benchmark.name):
             self.office.processes.start(form.words(form.checked(values)))
 
-    # What was started
+    # Runs that were started here
 
     def _put_started(self) -> None:
         t, started = self.visit.t, self.office.processes.started()[:_SHOWN]
@@ -121,8 +120,8 @@ class StartPage:
                     elem_id="left",
                     interactive=True,
                 )
-                going = gr.Button(t("research.start.continue"), scale=0, elem_id="continue-run")
-            going.click(self._continue, choice).success(None, js=RELOAD)
+                button = gr.Button(t("research.start.continue"), scale=0, elem_id="continue-run")
+            button.click(self._continue, choice).success(None, js=RELOAD)
 
     def _put_run(self, run: StartedRun) -> None:
         with gr.Row(equal_height=True):
@@ -136,10 +135,10 @@ class StartPage:
             return
         timer, over = gr.Timer(TICK), gr.Checkbox(False, visible="hidden")
 
-        def looked() -> tuple[str, bool]:
+        def refresh() -> tuple[str, bool]:
             return self._describe_state(run), run.state != "playing"
 
-        timer.tick(looked, None, [shown, over], show_progress="hidden", queue=False).then(
+        timer.tick(refresh, None, [shown, over], show_progress="hidden", queue=False).then(
             None, over, None, js="over => over && location.reload()"
         )
 
@@ -163,7 +162,7 @@ class StartPage:
         reader = self.office.reader
         with self.office.acting(self.visit, "run", did="continue", run=str(run)[:200]):
             if run not in continuable(reader, self.office.processes):
-                raise InputError(f"{run}: nothing is left to be played.", code="run_not_left", run=str(run))
+                raise InputError(f"{run}: nothing is left to play.", code="run_not_left", run=str(run))
             form = run_form(catalog.find(reader.run(run).benchmark), self.office.offered)
             options = begun_by(reader)[run].details["options"]
             self.office.processes.start(form.words(form.checked(options)))

@@ -1,4 +1,4 @@
-"""Studies: how all of them stand, one as it stands, and what a researcher does with them."""
+"""The pages of studies: an overview of all, the state of one, and actions on studies and participants."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from simulator.studies.steering import (
 )
 from ui.research.address import STUDIES
 from ui.research.blocks import Visit, html, markup, part
-from ui.research.controls import Sheet, Shown, filled, link, table, text
+from ui.research.controls import Sheet, SheetCell, link_cell, table, text_cell, update_table
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 3.0
@@ -58,12 +58,12 @@ const read = async (field) => {
   trigger('submit');
 };
 element.addEventListener('change', (event) => read(event.target));
-// Picked before this script was there.
+// For a file chosen before this script ran.
 read(element.querySelector('input'));
 """
 _LEFT: Final = ("returned", "expired")
 _COUNTS: Final = ("wanted", "completed", "under_way", "left", "withdrawn", "screened_out", "excluded")
-_DEEDS: Final[Mapping[str, Callable[..., Awaitable[object]]]] = {
+_ACTIONS: Final[Mapping[str, Callable[..., Awaitable[object]]]] = {
     "exclude": Places.excluded,
     "return": Places.freed,
     "message": Places.messaged,
@@ -72,14 +72,14 @@ _DEEDS: Final[Mapping[str, Callable[..., Awaitable[object]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class StudiesPage:
-    """The page, as somebody looks at it: all studies, or the one that its address names."""
+    """The page for one visit: all studies, or the one in the address."""
 
     visit: Visit
     office: Office
     site: str
 
     def build(self) -> None:
-        """Make the page."""
+        """Create the components of the page."""
         if self.visit.at.study:
             self._build_study(self._study())
         else:
@@ -118,26 +118,24 @@ class StudiesPage:
         add.click(self._add, content, [faults, added]).success(None, added, None, js=go)
 
     def rows(self) -> Sheet:
-        """Return how every study stands."""
+        """Return the table of all studies."""
         widths = {"study": 190, "title": 220, "benchmark": 110, "state": 95}
         widths |= {**dict.fromkeys(_COUNTS, 100), "minutes": 95, "hourly": 110}
         heads = {self.visit.t(f"research.studies.{name}"): width for name, width in widths.items()}
         order: dict[StudyState, int] = {"open": 0, "paused": 1, "closed": 2, "ready": 3}
-        known = sorted(
-            study_statuses(self.office.writer, self.office.reader), key=lambda each: order[each.state]
-        )
-        return Sheet(heads, [self._row(each) for each in known])
+        rows = [*study_statuses(self.office.writer, self.office.reader)]
+        return Sheet(heads, [self._row(each) for each in sorted(rows, key=lambda row: order[row.state])])
 
-    def _row(self, stands: StudyStatus) -> list[Shown]:
-        t, (study, state, progress) = self.visit.t, stands
+    def _row(self, status: StudyStatus) -> list[SheetCell]:
+        t, (study, state, progress) = self.visit.t, status
         counts = Counter[str](progress.states)
         counts.update(wanted=progress.wanted, under_way=progress.under_way)
         counts["left"] = sum(counts[state] for state in _LEFT)
         return [
-            link(study.id, f"{STUDIES}?study={study.id}"),
-            text(study.title_in(t.language)),
-            text(catalog.find(study.benchmark).title),
-            Shown(state, self.visit.render("study_state", state=state)),
+            link_cell(study.id, f"{STUDIES}?study={study.id}"),
+            text_cell(study.title_in(t.language)),
+            text_cell(catalog.find(study.benchmark).title),
+            SheetCell(state, self.visit.render("study_state", state=state)),
             *(_count(counts[name]) for name in _COUNTS),
             _number(progress.median_minutes, ".1f"),
             _number(progress.hourly_pay, ".2f", study.pay.currency if study.pay else ""),
@@ -145,88 +143,87 @@ class StudiesPage:
 
     def _list_studies(self, before: Sheet) -> tuple[Any, Any]:
         rows = self.rows()
-        return (gr.skip(), gr.skip()) if rows == before else (filled(rows), rows)
+        return (gr.skip(), gr.skip()) if rows == before else (update_table(rows), rows)
 
     def _read_picked(self, picked: Mapping[str, Any] | None) -> str:
-        """Return the text of a file that was picked, unless it is too large to be one."""
+        """Return the text of the chosen file, unless it is too large for a study file."""
         picked = picked if isinstance(picked, dict) else {}
         with self.office.acting(self.visit, "study", did="pick"):
             if "text" not in picked:
                 size = f"{int(picked.get('size') or 0):,}"
-                message = f"a study file has at most {MOST_BYTES:,} bytes, and this one has {size}."
+                message = f"A study file may have at most {MOST_BYTES:,} bytes; this one has {size}."
                 raise InputError(message, code="study_too_large", most=f"{MOST_BYTES:,}", size=size)
         return str(picked["text"])
 
     def _check_file(self, content: str) -> str:
-        """Return what a study file comes to, or what is wrong with it."""
         with self.office.acting(self.visit, "study", did="check"):
             return self._verdict(add_study(content.encode(), self.office.reader, keep=False))
 
     def _add(self, content: str) -> tuple[str, str]:
-        """Keep a study file; return what is said of it, and its id if it was kept."""
+        """Save a study file; return its plan or faults as markup, and the study's id if it was saved."""
         with self.office.acting(self.visit, "study", did="add"):
-            made = add_study(content.encode(), self.office.reader)
-            return self._verdict(made), made.id if isinstance(made, Study) else ""
+            result = add_study(content.encode(), self.office.reader)
+            return self._verdict(result), result.id if isinstance(result, Study) else ""
 
-    def _verdict(self, made: Any) -> str:
-        if isinstance(made, Study):
-            title = catalog.find(made.benchmark).title
-            plan = {"plan": plan_of(made), "benchmark": title}
-            return markup(self.visit, "study_plan", study=made, checked=True, **plan)
-        return markup(self.visit, "study_faults", faults=made)
+    def _verdict(self, result: Any) -> str:
+        if isinstance(result, Study):
+            title = catalog.find(result.benchmark).title
+            plan = {"plan": plan_of(result), "benchmark": title}
+            return markup(self.visit, "study_plan", study=result, checked=True, **plan)
+        return markup(self.visit, "study_faults", faults=result)
 
     # One study
 
     def _study(self) -> Study:
-        known = all_studies(self.office.reader)
-        if self.visit.at.study not in known:
+        studies = all_studies(self.office.reader)
+        if self.visit.at.study not in studies:
             name = self.visit.at.study
             raise InputError(f"There is no study {name!r}.", code="no_study", study=name)
-        return known[self.visit.at.study]
+        return studies[self.visit.at.study]
 
     def _desk(self, study: Study) -> StudyDesk:
         return desk_of(study, self.office.writer, self.office.reader)
 
-    def _standing(self, study: Study) -> StudyStatus:
+    def _status(self, study: Study) -> StudyStatus:
         return study_status(self._desk(study), opened=study.id in opened_studies(self.office.reader))
 
     def _build_study(self, study: Study) -> None:
-        t, stands = self.visit.t, self._standing(study)
+        t, status = self.visit.t, self._status(study)
         key = load_key(self.office.writer.path)
         preview = preview_link(study, key, self.site)
         part(
             self.visit,
             "study",
             study=study,
-            state=stands.state,
+            state=status.state,
             plan=plan_of(study),
             benchmark=catalog.find(study.benchmark).title,
             preview=preview,
             command=f"askback study open|pause|close|progress|quality {study.id}",
         )
-        self._put_switches(study, stands)
+        self._put_switches(study, status)
         with gr.Row():
             links = {"link": study_link(study, key, self.site), "preview_link": preview}
             for name, address in links.items():
                 gr.Textbox(address, label=t(f"research.studies.{name}"), buttons=["copy"], interactive=False)
-        facts = part(self.visit, "study_facts", study=study, progress=stands.progress)
-        first = self.cells(stands.progress)
+        facts = part(self.visit, "study_facts", study=study, progress=status.progress)
+        first = self.cells(status.progress)
         cells, shown = table(t("research.studies.places"), first), gr.State(first)
-        if stands.state == "ready":
+        if status.state == "ready":
             return
 
         people = StudyPeople(self.visit, self.office, self._desk(study))
         who = people.put()
 
-        def looked(before: Sheet) -> tuple[Any, Any, Any, Any]:
-            progress = self._standing(study).progress
+        def refresh(before: Sheet) -> tuple[Any, Any, Any, Any]:
+            progress = self._status(study).progress
             rows = self.cells(progress)
             if rows == before:
                 return gr.skip(), gr.skip(), gr.skip(), gr.skip()
             counts = markup(self.visit, "study_facts", study=study, progress=progress)
-            return filled(rows), rows, counts, gr.Dropdown(choices=people.choices())
+            return update_table(rows), rows, counts, gr.Dropdown(choices=people.choices())
 
-        gr.Timer(TICK).tick(looked, shown, [cells, shown, facts, who], show_progress="hidden", queue=False)
+        gr.Timer(TICK).tick(refresh, shown, [cells, shown, facts, who], show_progress="hidden", queue=False)
         suspects = signs(self.office.reader, study)
         part(self.visit, "study_quality", people=len(suspects))
         if len(suspects):
@@ -235,8 +232,8 @@ class StudiesPage:
         metrics = sorted({score.metric for score in scores})
         part(self.visit, "study_downloads", study=study, metrics=metrics)
 
-    def _put_switches(self, study: Study, stands: StudyStatus) -> None:
-        t, state = self.visit.t, stands.state
+    def _put_switches(self, study: Study, status: StudyStatus) -> None:
+        t, state = self.visit.t, status.state
         with gr.Row():
             if state != "open":
                 name = "open" if state == "ready" else "open_again"
@@ -250,14 +247,14 @@ class StudiesPage:
                 leaving = len(pending(self.office.reader, study.run_id))
                 question = f"research.studies.{'close_sure' if leaving else 'close_ask'}"
                 ask = f"() => confirm({json.dumps(t(question, count=leaving))})"
-                # What the browser answers; the value of a State it could not tell.
+                # Takes the answer of the browser's dialog; a State could not.
                 sure = gr.Checkbox(False, visible="hidden")
                 closing.click(partial(self._close, study), sure, js=ask).success(None, js=RELOAD)
 
     def _open(self, study: Study) -> None:
         with self.office.acting(self.visit, "study", did="open", study=study.id):
             for name, error in absent_opposite(study, self.office.models).items():
-                raise InputError(f"{name} cannot sit opposite people: {why_absent(name, error)}") from error
+                raise InputError(f"{name} cannot play with people: {why_absent(name, error)}") from error
             admit_as(self._desk(study), "open")
 
     def _pause(self, study: Study) -> None:
@@ -279,7 +276,7 @@ class StudiesPage:
         heads |= {t("research.studies.vacant"): 85}
         rows = [
             [
-                text(cell_name(cell.cell) or t("research.studies.all")),
+                text_cell(cell_name(cell.cell) or t("research.studies.all")),
                 *map(_count, (cell.wanted, *(cell.states[state] for state in STATES), cell.open)),
             ]
             for cell in progress.cells
@@ -287,18 +284,18 @@ class StudiesPage:
         return Sheet(heads, rows)
 
     def quality(self, people: pd.DataFrame) -> Sheet:
-        """Return the signs that somebody took no care, with the numbers that they rest on."""
+        """Return the table of signs of careless participation, with the numbers behind them."""
         t, numbers = self.visit.t, {"turn_seconds": ".1f", "typed_per_second": ".1f"}
         numbers |= {"pasted": ".0%", "same_text": ".2f", "scales": ".0f"}
         widths = {"participant": 190, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
         heads = {t(f"research.studies.sign.{name}"): width for name, width in widths.items()}
         rows = [
             [
-                text(row["participant"]),
+                text_cell(row["participant"]),
                 _count(row["sets"]),
                 *(_number(row[name], form) for name, form in numbers.items()),
-                text(", ".join(row["missed"])),
-                text(", ".join(t(f"research.studies.flag.{name}") for name in row["signs"])),
+                text_cell(", ".join(row["missed"])),
+                text_cell(", ".join(t(f"research.studies.flag.{name}") for name in row["signs"])),
             ]
             for row in people.astype(object).where(people.notna(), None).to_dict("records")
         ]
@@ -307,14 +304,14 @@ class StudiesPage:
 
 @dataclass(frozen=True, slots=True)
 class StudyPeople:
-    """Those who have a place in a study, by their pseudonyms, and what can be done to one of them."""
+    """The participants of a study, by pseudonym, and the actions on one of them."""
 
     visit: Visit
     office: Office
     desk: StudyDesk
 
     def put(self) -> gr.Dropdown:
-        """Put the fields on the page, and return the one that offers the participants."""
+        """Add the fields to the page; return the menu of participants."""
         t = self.visit.t
         with gr.Accordion(t("research.people.heading"), open=False, elem_id="people"):
             command = f"askback study exclude|return|message|restore {self.desk.study.id}"
@@ -332,7 +329,7 @@ class StudyPeople:
             with gr.Row():
                 buttons = {
                     name: gr.Button(t(f"research.people.{name}"), elem_id=f"{name}-participant")
-                    for name in _DEEDS
+                    for name in _ACTIONS
                 }
             done = html()
         for name, button in buttons.items():
@@ -340,7 +337,7 @@ class StudyPeople:
         return who
 
     def choices(self) -> list[tuple[str, str]]:
-        """Return each participant as they are offered, with the state of their latest place."""
+        """Return the participants as choices, labelled with the state of their latest place."""
         t = self.visit.t
         states = {place.participant: place.state for place in self.desk.ledger()}
         return [(f"{who} · {t(f'research.studies.place.{state}')}", who) for who, state in states.items()]
@@ -350,18 +347,18 @@ class StudyPeople:
         with self.office.acting(self.visit, "study", did=name, study=study) as user:
             if not isinstance(who, str):
                 raise InputError("Please choose a participant.", code="no_participant")
-            asyncio.run(_await(_DEEDS[name](self.desk, who, str(words), by=user.name)))
+            asyncio.run(_await(_ACTIONS[name](self.desk, who, str(words), by=user.name)))
         done = markup(self.visit, "study_person_done", name=name, who=who)
         return gr.Dropdown(choices=self.choices(), value=None), "", done
 
 
-async def _await(deed: Awaitable[object]) -> None:
-    await deed
+async def _await(action: Awaitable[object]) -> None:
+    await action
 
 
-def _count(value: int) -> Shown:
-    return Shown(value, str(value))
+def _count(value: int) -> SheetCell:
+    return SheetCell(value, str(value))
 
 
-def _number(value: float | None, form: str, unit: str = "") -> Shown:
-    return Shown(value, "–" if value is None else f"{value:{form}} {unit}".strip())
+def _number(value: float | None, form: str, unit: str = "") -> SheetCell:
+    return SheetCell(value, "–" if value is None else f"{value:{form}} {unit}".strip())

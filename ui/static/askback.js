@@ -1,21 +1,21 @@
-// The browser's part of Askback's pages: asks the server for a page, shows it, and hands what the person
-// does to the parts (entry.js, play.js, result.js). Texts come from the page; nothing unescaped is shown.
+// The browser side of Askback's pages: requests a page from the server, shows it, and passes the person's
+// actions to the parts (entry.js, play.js, result.js). Texts come from the page; everything is escaped.
 "use strict";
 
 window.askback = (() => {
   const APPEARANCE = "askback.appearance";
-  const PAUSES_MS = [400, 800, 1500, 3000, 5000, 5000, 8000, 8000, 10000];  // and the last again and again
+  const PAUSES_MS = [400, 800, 1500, 3000, 5000, 5000, 8000, 8000, 10000];  // then the last one repeatedly
 
   const language = () => document.documentElement.dataset.language || "en";
   const token = () => new URLSearchParams(location.search).get("t") || "";
-  const MOST_PASTED = 1e6; // more is refused with the move
+  const MOST_PASTED = 1e6; // the server refuses more
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
   const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
-  // While an input method composes (Chinese, Japanese), keys belong to it.
+  // While an input method is composing (Chinese, Japanese), ignore keys.
   const isComposing = (event) => event.type === "keydown" && (event.isComposing || event.keyCode === 229);
 
-  // What this browser, or this tab, keeps. Without storage (a private window) it lasts as long as the page.
+  // Storage of this browser or tab. Without it (a private window), values last as long as the page.
   const kept = (place) => ({
     read(name) {
       try { return JSON.parse(window[place].getItem(name)); } catch { return null; }
@@ -29,7 +29,7 @@ window.askback = (() => {
   });
   const [store, tab] = [kept("localStorage"), kept("sessionStorage")];
 
-  // An element with attributes; children that are texts stay texts.
+  // Create an element with attributes and children; strings become text nodes.
   function element(tag, attributes, ...children) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -37,7 +37,7 @@ window.askback = (() => {
     return made;
   }
 
-  // ---- language, light and dark: Gradio sets both from the browser when it starts; ours win ---------
+  // ---- language, light and dark: Gradio sets both when it starts; ours take precedence ---------------
 
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -79,7 +79,7 @@ window.askback = (() => {
       this.busy = false;
       this.renewing = false;
       this.moves = 0;
-      this.pasted = 0; // characters, since the last move
+      this.pasted = 0; // characters since the last move
       this.opened = new Map();
       for (const prepare of Page.prepares) prepare.call(this);
       const listen = (name, heard) => element.addEventListener(name, (event) => heard.call(this, event), true);
@@ -105,7 +105,7 @@ window.askback = (() => {
     one(selector) { return this.element.querySelector(selector); }
     all(selector) { return [...this.element.querySelectorAll(selector)]; }
 
-    // What the server answers; undefined if it did not.
+    // Returns the server's answer; undefined if there is none.
     async call(name, data = {}) {
       const from = { language: language(), path: location.pathname, query: location.search.slice(1) };
       const asked = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...from, ...data }) };
@@ -119,14 +119,14 @@ window.askback = (() => {
       try { return (await fetch("/health")).ok; } catch { return false; }
     }
 
-    // Where the episode stands; null if the server does not say.
-    async standing() {
+    // Returns the state of the episode; null if the server does not answer.
+    async fetchState() {
       const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
       return response.ok ? response.json() : null;
     }
 
-    // Asks until the server answers, however long it takes to start again. Null if it is there and does not.
-    async insist(name, data) {
+    // Repeats a call until the server answers, even across a restart. Null if the server runs but fails.
+    async retryCall(name, data) {
       let refusals = 0;
       for (let tries = 0; ; tries += 1) {
         const answer = await this.call(name, data);
@@ -138,22 +138,22 @@ window.askback = (() => {
       }
     }
 
-    // What the person does: nothing else is done until it is answered.
+    // Runs an action of the person; other actions wait until it is answered.
     async move(name, data) {
       this.busy = true;
-      const answer = await this.insist(name, data);
+      const answer = await this.retryCall(name, data);
       this.busy = false;
       this.moves += 1;
       if (answer?.accepted) this.pasted = 0;
       return answer;
     }
 
-    // Shows the page as it is now; never one that was asked for before a move that has been answered since.
+    // Shows the current page, but never one requested before a move that has been answered since.
     async renew() {
       if (this.renewing) return;
       this.renewing = true;
       const { moves } = this;
-      const answer = await this.insist("page");
+      const answer = await this.retryCall("page");
       this.renewing = false;
       if (!answer || this.busy || moves !== this.moves) return;
       this.toast("");
@@ -161,7 +161,7 @@ window.askback = (() => {
     }
 
     async load() {
-      const answer = await this.insist("page");
+      const answer = await this.retryCall("page");
       if (!answer) return;
       await this.show(answer.html);
       this.toast("");
@@ -174,7 +174,7 @@ window.askback = (() => {
       await sleep(0);
       if (!this.root) return;
       if (this.root.dataset.title) document.title = this.root.dataset.title;
-      // Gradio puts attributes back to what the server sent; what the person opened stays open.
+      // Gradio resets attributes to those that the server sent; keep open what the person opened.
       for (const [name, open] of this.opened) {
         const details = this.one(`details[data-keep="${name}"]`);
         if (details) details.open = open;
@@ -217,8 +217,8 @@ window.askback = (() => {
   }
   Object.assign(Page, { prepares: [], readies: [], applies: [], hears: [], acts: {}, forms: {} });
 
-  // A part of the pages: prepare (once), apply (after every show), ready (after the first), hear (events
-  // by name), acts (by data-act), forms (by data-form), methods.
+  // A part of the pages: prepare (once), apply (after every show), ready (after the first), hear (handlers
+  // by event), acts (by data-act), forms (by data-form), methods.
   function part({ prepare, apply, ready, hear, acts, forms, methods }) {
     if (prepare) Page.prepares.push(prepare);
     if (apply) Page.applies.push(apply);

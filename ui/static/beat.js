@@ -1,4 +1,4 @@
-// A clock beside the page: browsers slow down the timers of a tab that is out of sight, but not a worker's.
+// A clock in a worker: browsers throttle the timers of hidden tabs, but not those of workers.
 "use strict";
 
 let ticking;

@@ -1,6 +1,6 @@
-// Desks: forms in which somebody judges a thing. A form is sent under a key of its own and shown as saved only
-// when the server says so; what is wrong with it is told at its fields, and nothing that was typed is lost. Of a
-// form that is filled in bit by bit each bit is sent when it is said, one after the other. These methods become
+// Desks: forms for judging a case. A form is sent under its own key and shown as saved only after the server
+// has confirmed it; problems are shown at its fields, and nothing that was typed is lost. Forms that are saved
+// step by step send each change at once, one after the other. These methods become
 // methods of the page.
 "use strict";
 
@@ -11,8 +11,8 @@ window.askbackDesk = (() => {
   return {
     ...Object.fromEntries(Object.entries(window.askback.methods).filter(([name]) => name.startsWith("fm"))),
 
-    // A call whose answer is lost is made again: under its key it is the same one.
-    async insist(name, call) {
+    // A call whose answer was lost is repeated; its key makes it the same call.
+    async retryCall(name, call) {
       const from = { language: document.documentElement.lang, query: location.search.slice(1) };
       for (const pause of [300, 800, 1500, 3000]) {
         const answer = await this.server[`call_${name}`]({ ...from, ...call }).catch(() => null);
@@ -24,7 +24,7 @@ window.askbackDesk = (() => {
       return null;
     },
 
-    // Stands beside the form, whatever is built anew, until something else is judged.
+    // Stays next to the form through rebuilds, until another case is judged.
     saving(state, problem = "") {
       const place = this.one("[data-save]");
       this.saved = { state, problem };
@@ -37,18 +37,18 @@ window.askbackDesk = (() => {
     deskForm() { return this.one("form[data-form=desk]"); },
     deskFields(selector) { return [...this.deskForm().querySelectorAll(selector)]; },
 
-    // A draft belongs to a person, a desk, a set and a thing.
+    // A draft belongs to a rater, a desk, a set and a case.
     deskName() {
       const at = new URLSearchParams(location.search);
       const { desk, item, decides } = this.deskStage().dataset;
       return ["askback.desk", desk, at.get("data") || "", at.get("reviewer") || "", item, decides].join("/");
     },
 
-    // After every showing of a page.
+    // Called whenever a page has been shown.
     deskShown() {
       this.saving(this.saved?.state, this.saved?.problem);
       if (!this.deskStage() || !this.deskForm()) return;
-      // Gradio keeps the fields of the thing before, with what was filled in there.
+      // Gradio keeps the fields of the previous case with their values.
       if (this.deskOf !== this.deskName()) this.deskForm().reset();
       this.deskOf = this.deskName();
       if (this.one("[data-sheet]")) { this.deskTyped(); return; }
@@ -58,7 +58,7 @@ window.askbackDesk = (() => {
       this.fmDraw();
     },
 
-    // Entries stand in their places, one after the other.
+    // Fill in entries in their places, one after the other.
     deskFill(values) {
       for (const at of this.deskFields("[data-field]:not([data-list] *)")) if (at.dataset.field in values) this.deskPut(at, values[at.dataset.field]);
       for (const list of this.deskFields("[data-list]")) (values[list.dataset.list] || []).forEach((entry, place) => this.deskPutEntry(this.fmEntries(list)[place], entry));
@@ -76,8 +76,8 @@ window.askbackDesk = (() => {
       for (const [name, value] of Object.entries(values)) this.deskPut(entry.querySelector(`[data-field$=".${name}"]`), value);
     },
 
-    // Takes over a form of somebody else's, a field of it, or an entry of that. Entries, and the choices that are
-    // their kinds, are added to those that are there.
+    // Adopts somebody else's form, a field of it, or an entry of a field. Entries, and the choices of their
+    // kinds, are added to the existing ones.
     deskTake({ side, of, entryNumber }) {
       const offer = parsed(this.deskStage().dataset.offers)[Number(side)];
       let values = of ? { [of]: offer[of] } : offer;
@@ -97,7 +97,7 @@ window.askbackDesk = (() => {
 
     deskChosen(name) { return this.deskFields(`[name=${name}]:checked`).map((field) => field.value); },
 
-    // An entry that still is as it began makes room; false if there is none.
+    // Frees the place of an unchanged entry; false if there is none.
     deskAdd(list, values) {
       const kind = list.dataset.kindField;
       const texts = (entry) => [...entry.querySelectorAll("textarea")];
@@ -110,14 +110,14 @@ window.askbackDesk = (() => {
       return Boolean(place);
     },
 
-    deskHeard(field) {
+    deskOnInput(field) {
       if (this.one("[data-sheet]")) { this.deskKeep(); return; }
       const name = field.closest("[data-field]")?.dataset.field;
       for (const list of this.all(`[data-follows="${name}"]`)) this.fmFollow(list, this.deskChosen(name));
       this.fmChanged();
     },
 
-    // What the parts of a form tell the page that it stands on: it has changed, and is to be checked.
+    // Called by the parts of a form: it has changed and must be checked.
     keepFilled() { draft.write(this.deskName(), turn.filled(this.deskForm())); },
     fmCheck() { /* when it is sent */ },
 
@@ -142,7 +142,7 @@ window.askbackDesk = (() => {
       return true;
     },
 
-    // Tells what is wrong at the fields that it is about; true if there is such a thing.
+    // Shows problems at their fields; true if there are any.
     deskProblems(places) {
       let first = null;
       const names = this.fmNames();
@@ -158,18 +158,18 @@ window.askbackDesk = (() => {
 
     async deskSend(button) {
       const stage = this.deskStage();
-      // One form is sent at a time: a second press would mean the next thing, which nobody has seen yet.
+      // One form is sent at a time: a second press would apply to the next case, which is not on screen yet.
       if (!stage || this.deskSending) return;
       this.deskSending = true;
       this.saving("saving");
       const name = this.deskName();
       const form = { ...this.fmSaid(), ...(button?.name ? { [button.name]: button.value } : {}) };
       for (const other of button?.name ? this.deskFields(`[name=${button.name}]`) : []) other.setAttribute("aria-pressed", String(other === button));
-      // The same form sent again, after the answer was lost, is the same judgment.
+      // A form sent again after its answer was lost keeps its key and is the same judgment.
       const filled = name + JSON.stringify(form);
       if (this.deskSent !== filled) { this.deskSent = filled; this.deskSentKey = random(); }
       const call = { item: stage.dataset.item, form, decides: stage.dataset.decides === "true", key: this.deskSentKey };
-      const answer = await this.insist("judge_desk", call);
+      const answer = await this.retryCall("judge_desk", call);
       if (!answer?.saved) {
         this.deskSending = false;
         this.saving("unsaved", answer?.problem);
@@ -188,29 +188,29 @@ window.askbackDesk = (() => {
       scrollTo(0, 0);
     },
 
-    // ---- forms that are filled in bit by bit
+    // ---- forms that are saved step by step
 
     deskUnsaved() { return Object.fromEntries(this.all("[data-bit]").filter((field) => field.value.trim() !== field.dataset.savedText).map((field) => [field.dataset.bit, field.value.trim()])); },
 
     deskKeep() { draft.write(this.deskName(), Object.fromEntries(this.all("[data-bit]").filter((field) => field.value !== field.dataset.savedText).map((field) => [field.dataset.bit, field.value]))); },
 
-    // Puts back what was typed and is not saved yet.
+    // Restores what was typed but not saved.
     deskTyped() {
       const typed = draft.read(this.deskName()) || {};
       for (const field of this.all("[data-bit]")) if (typed[field.dataset.bit] !== undefined) field.value = typed[field.dataset.bit];
     },
 
-    // A text is saved when it is left.
+    // A text is saved when its field loses the focus.
     deskLeft(field) {
       const { bit, savedText } = field.dataset;
       const text = field.value.trim();
       if (text !== savedText && this.pending.get(bit) !== text) this.deskSay(bit, text, { [bit]: text });
-      else setTimeout(() => this.deskCaughtUp());
+      else setTimeout(() => this.deskApplyUpdate());
     },
 
-    // Whoever types, or is pressing something, is not disturbed: what is new on the page is shown when they have left
-    // the text or let go, at one stroke.
-    deskCaughtUp() {
+    // Do not disturb somebody who is typing or pressing something: updates are shown at once when they have left
+    // the field or released the button.
+    deskApplyUpdate() {
       const focus = document.activeElement;
       if (!this.anew || this.held || this.pending.size || focus?.matches("[data-bit]") || this.one("[data-confirm]:not([hidden])")) return;
       const fresh = document.createRange().createContextualFragment(this.anew).querySelector("[data-desk]");
@@ -220,7 +220,7 @@ window.askbackDesk = (() => {
       const mark = (control) => [control.tagName, control.getAttribute("href"), JSON.stringify({ ...control.dataset })].join();
       const at = focus?.closest(".rs-review-bar, .dk-form") ? mark(focus) : null;
       const { scrollTop } = this.deskForm();
-      // What it says is read aloud when it changes, not when it comes anew.
+      // Screen readers announce a change of its text, but not a new element.
       fresh.querySelector("[data-save]").replaceWith(stage.querySelector("[data-save]"));
       for (const part of [".rs-review-bar", ".dk-form"]) stage.querySelector(part).replaceWith(fresh.querySelector(part));
       this.settled();
@@ -228,12 +228,12 @@ window.askbackDesk = (() => {
       if (at) [...stage.querySelectorAll("a, button, input")].find((control) => mark(control) === at)?.focus({ preventScroll: true });
     },
 
-    // Between a press and its end a control must stay where it is, or it hears of neither.
+    // Between press and release a control must not be replaced, or it gets neither event.
     deskHold() { this.held = true; },
-    deskLetGo() { setTimeout(() => { this.held = false; this.deskCaughtUp(); }); },
+    deskRelease() { setTimeout(() => { this.held = false; this.deskApplyUpdate(); }); },
 
     deskPress({ name, value, kind, free }) {
-      // A press before the one before it has been saved builds on that, not on what is still shown.
+      // A press before the previous one was saved builds on that one, not on what is still displayed.
       const shown = this.deskFields(`[data-name="${CSS.escape(name)}"][aria-pressed=true]`).map((each) => each.dataset.value);
       const before = this.pending.get(name) || shown;
       const others = kind === "choices" ? before.filter((each) => each !== value) : [];
@@ -242,12 +242,12 @@ window.askbackDesk = (() => {
       this.deskSay(name, after, { [name]: kind === "choices" ? after : after[0] || "" });
     },
 
-    // What nobody looked at must not pass for judged unasked.
-    deskDoubt() {
+    // Ask before cases that nobody has looked at count as judged.
+    deskToggleConfirm() {
       const place = this.one("[data-confirm]");
       place.hidden = !place.hidden;
       (place.hidden ? this.one("[data-act=dk-doubt]") : place.querySelector("[data-act=dk-finish]")).focus();
-      this.deskCaughtUp();
+      this.deskApplyUpdate();
     },
 
     deskFinish(value) { this.deskSay("finished", value, { ...this.deskUnsaved(), finished: value }); },
@@ -258,15 +258,15 @@ window.askbackDesk = (() => {
       this.pending.set(name, value);
       this.saving("saving");
       this.queue = this.queue.catch(() => {}).then(async () => {
-        const answer = await this.insist("judge_desk", call);
+        const answer = await this.retryCall("judge_desk", call);
         if (this.pending.get(name) === value) this.pending.delete(name);
         if (!answer?.saved) { await this.rebuild(); this.saving("unsaved", answer?.problem); return; }
-        if (this.deskStage()?.dataset.item === item) await this.deskSaid(form, answer.page);
+        if (this.deskStage()?.dataset.item === item) await this.deskOnSaved(form, answer.page);
         if (!this.pending.size) this.saving("saved");
       });
     },
 
-    async deskSaid(form, page) {
+    async deskOnSaved(form, page) {
       const kept = draft.read(this.deskName()) || {};
       draft.write(this.deskName(), Object.fromEntries(Object.entries(kept).filter(([name, text]) => form[name] !== text.trim())));
       if (form.finished || !page) {
@@ -283,7 +283,7 @@ window.askbackDesk = (() => {
         if (value !== undefined) button.setAttribute("aria-pressed", String([value].flat().includes(button.dataset.value)));
       }
       for (const field of this.all("[data-bit]")) if (form[field.dataset.bit] !== undefined) field.dataset.savedText = form[field.dataset.bit];
-      this.deskCaughtUp();
+      this.deskApplyUpdate();
     },
   };
 })();

@@ -1,4 +1,4 @@
-// Where free play begins: what this browser has begun and not finished, and the form of a benchmark's entry.
+// The start of free play: this browser's unfinished episodes, and the form of a benchmark's entry page.
 "use strict";
 
 (() => {
@@ -55,7 +55,7 @@
 
 (() => {
   const { store } = window.askback;
-  const wishesOf = (benchmark) => `askback.wishes.${benchmark}`; // of the last free play
+  const choicesKey = (benchmark) => `askback.wishes.${benchmark}`; // choices of the last free play
   const VALUES = {
     switch: (field) => field.checked,
     number: (field) => Number(field.value),
@@ -77,7 +77,7 @@
     },
 
     acts: {
-      "en-again"(control) { this.stGo("start", store.read(wishesOf(control.dataset.benchmark)), control); },
+      "en-again"(control) { this.stGo("start", store.read(choicesKey(control.dataset.benchmark)), control); },
     },
 
     forms: {
@@ -99,7 +99,7 @@
 
       enBegin(form) {
         const fields = form.elements;
-        // Of the elements, `item` is a method.
+        // On `form.elements`, `item` is a method.
         const item = form.querySelector("[name=item], [data-for-language]:not([hidden]) [name^=item]")?.value;
         const others = [...form.querySelectorAll("[data-opposite]:not([hidden])")].map(({ dataset: { opposite } }) => [opposite, fields[`opposite-${opposite}`].value]);
         const filled = [...form.querySelectorAll("[data-rule]")].filter((field) => field.value && !field.closest("[hidden]") && (field.type !== "radio" || field.checked));
@@ -112,14 +112,14 @@
           others: Object.fromEntries(others),
           rules: Object.fromEntries(rules),
         };
-        store.write(wishesOf(wishes.benchmark), wishes);
+        store.write(choicesKey(wishes.benchmark), wishes);
         this.stGo("start", wishes, form.querySelector("[type=submit]"));
       },
 
-      // Another one as the last one: on the page of a result, whoever chose it in this browser.
+      // "Play another" repeats the last choices made in this browser.
       enOfferAgain(button) {
         const { benchmark, seat } = button.dataset;
-        button.hidden = store.read(wishesOf(benchmark))?.seat !== seat;
+        button.hidden = store.read(choicesKey(benchmark))?.seat !== seat;
         button.nextElementSibling.classList.toggle("ab-primary", button.hidden);
         if (!button.hidden) button.nextElementSibling.textContent = button.dataset.others;
       },

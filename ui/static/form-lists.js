@@ -1,5 +1,5 @@
-// Lists in forms: a line to choose for each entry, entries that stand in a text or are put there by a click, places
-// for entries of which there may be several.
+// Lists in forms: a line to choose for each entry, entries that occur in a text or are added by a click, and
+// places for several entries.
 "use strict";
 
 (() => {
@@ -14,7 +14,7 @@
     },
 
     methods: {
-      // A line to choose for each entry of a list; a single one is chosen already.
+      // A line to choose for each entry of a list; a single entry is preselected.
       fmShowEntries(at, entries) {
         const place = at.querySelector("[data-entries]");
         const drawn = [...place.querySelectorAll("[name]")].map((field) => field.dataset.text);
@@ -22,7 +22,7 @@
         at.querySelector("[data-no-entries]").hidden = entries.length > 0;
         if (entries.join("\n") === drawn.join("\n")) return;
         const before = place.querySelector(":checked");
-        // What was chosen because it was alone is nobody's choice any more.
+        // The preselection of a former single entry no longer applies.
         const kept = before ? (drawn.length > 1 ? before.value : null) : this.turn?.filled?.[name]?.[0];
         place.replaceChildren(...entries.map((text) => {
           const label = element("label", { class: "fm-line" });
@@ -45,7 +45,7 @@
         list.nextElementSibling.textContent = wanted ? field.dataset.search.replace("{hits}", hits) : "";
       },
 
-      // The text once more below its field, with the entries of a list marked; only if any stands in it.
+      // Repeat the text below its field with the entries of a list marked, if it contains any.
       fmMark(at, values) {
         const known = [...(values[at.dataset.marksOf] || []), ...split(at.dataset.words, "|")].sort((one, other) => other.length - one.length);
         const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${known.map(escaped).join("|")})(?:e?s)?(?![\\p{L}\\p{N}])`, "giu");
@@ -82,7 +82,7 @@
         this.fmHeard(field);
       },
 
-      // ---- places for entries: which are taken is part of what is filled in
+      // ---- places for entries: which of them are taken is part of the form's values
 
       fmEntries(list) { return [...list.querySelectorAll("[data-entry]")]; },
 
@@ -101,7 +101,7 @@
         list.querySelector("[data-act=fm-add]").disabled = taken.length === this.fmEntries(list).length;
       },
 
-      // An entry at least for each kind; what was written for a kind that is not wanted any more stays in its place.
+      // At least one entry for each kind; what was written for a deselected kind is kept.
       fmFollow(list, kinds) {
         const entries = this.fmEntries(list);
         for (const entry of entries) if (!kinds.includes(this.fmKind(entry).value)) this.fmTaken(entry).checked = false;

@@ -1,11 +1,11 @@
-// Forms whose fields the server describes: what is shown when, what the server says of the form as it stands; words
-// in which two texts differ, drawn with what is added and removed marked.
+// Forms described by the server: conditional fields, checks by the server, and texts whose differing words are
+// marked as added or removed.
 "use strict";
 
 (() => {
   const { element } = window.askback;
 
-  // A word or a punctuation mark, and the white space behind it.
+  // A word or a punctuation mark with the following white space.
   const words = (text) => [...text.matchAll(/([\p{L}\p{N}_]+(?:['’-][\p{L}\p{N}_]+)*|\S)(\s*)/gu)].map(([, word, space]) => ({ word, space }));
 
   // [kind, text] in order: "same", "removed" (in `before` alone), "added" (in `after` alone).
@@ -41,7 +41,7 @@
     place.replaceChildren(...(changed ? pieces.flatMap(([kind, text]) => drawPiece(kind, text, place.dataset[kind])) : [place.dataset.unchanged]));
   }
 
-  // What is marked is also said in a word.
+  // Marks are also labelled for screen readers.
   function drawPiece(kind, text, said) {
     if (kind === "same") return [text];
     const piece = element(MARKS[kind], {}, hidden(`${said} `), text.trimEnd());
@@ -82,13 +82,13 @@
       return "own" in field.dataset ? at.querySelector("[type=text]").value.trim() : field.dataset.text;
     },
   };
-  // A flag that was said to be false has been filled in.
+  // False is a valid value of a flag.
   const answered = (value) => value === false || filledIn(value);
-  // The field of a place for one entry into which one gets; of others the first one.
+  // The field to focus: the input of an entry's place, else the first field.
   const INTO = "[name]:checked, [data-entries] [name], [type=text], textarea";
   const filledIn = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false);
 
-  // Put a value where a path such as `rows[0].name` leads.
+  // Set the value at a path such as `rows[0].name`.
   function put(values, path, value) {
     const steps = path.split(/[[\].]+/).filter(Boolean);
     let at = values;
@@ -103,7 +103,7 @@
 
   part({
     prepare() {
-      this.fmSent = null; // the number of the turn for which the form was to be sent
+      this.fmSent = null; // number of the turn for which sending was tried
       this.fmHinted = "{}";
       this.fmAsked = 0;
       this.fmWritten = new Set();
@@ -137,7 +137,7 @@
 
       fmValues() { return Object.fromEntries(this.fmFields().map((at) => [at.dataset.field, READ[at.dataset.kind](at)])); },
 
-      // Under which each field is sent: of entries, those that are shown are numbered.
+      // The name under which each field is sent; visible entries are numbered.
       fmNames() {
         const places = {};
         const rank = (list, place) => {
@@ -160,7 +160,7 @@
         if (at.dataset.kind === "entry" && field.type === "text" && field.value) at.querySelector("[data-own]").checked = true;
         if (at.closest("[data-way]")) this.fmShowAt(at, [], false, "");
         this.fmWritten.add(at.dataset.field);
-        if (!this.fmSending) this.fmAsked += 1; // what is on its way is about a form that has changed
+        if (!this.fmSending) this.fmAsked += 1; // the pending check is about an older state
         for (const list of this.all(`[data-follows="${at.dataset.field}"]`)) this.fmFollow(list, READ[at.dataset.kind](at));
         this.fmDraw();
         clearTimeout(this.fmTimer);
@@ -170,9 +170,9 @@
 
       // ---- what is shown
 
-      // Conditions are on fields before them, so one pass in the page's order is enough.
+      // Conditions refer to earlier fields, so one pass in page order is enough.
       fmDraw() {
-        for (const place of this.all("[data-when]")) place.hidden = !this.fmMet(place.dataset);
+        for (const place of this.all("[data-when]")) place.hidden = !this.fmConditionMet(place.dataset);
         for (const list of this.all("[data-list]")) this.fmDrawEntries(list);
         const values = this.fmValues();
         for (const place of this.all("[data-difference]")) this.fmDiffer(place, values);
@@ -185,8 +185,8 @@
 
       fmInto(name) { this.one(`[data-way="${name}"] [data-field="${name}"]`)?.querySelector(INTO)?.focus(); },
 
-      // What goes along: all fields but those of later ways; those of ways only if they are filled in.
-      fmGoes(way) {
+      // What is sent: all fields except those of later ways; fields of ways only if they are filled in.
+      fmValuesFor(way) {
         const values = this.fmSaid();
         const ways = this.all("[data-way]");
         const later = ways.slice(ways.findIndex((each) => each.dataset.way === way) + 1);
@@ -197,8 +197,8 @@
         return values;
       },
 
-      // Without the field that it is about, a way is none.
-      fmLacks(name) {
+      // A way needs a value in its own field; shows the problem there if it has none.
+      fmIsMissing(name) {
         for (const at of this.all("[data-way] [data-field]")) this.fmShowAt(at, [], false, "");
         const at = this.one(`[data-way="${name}"] [data-field="${name}"]`);
         const value = READ[at.dataset.kind](at);
@@ -211,13 +211,13 @@
       fmEnter(event, field) {
         const way = field.closest("[data-way]");
         const first = this.one("[data-way]");
-        if (!way && first && field.matches("[type=checkbox]")) this.fmInto(first.dataset.way); // a mark decides nothing yet
+        if (!way && first && field.matches("[type=checkbox]")) this.fmInto(first.dataset.way); // not a choice yet
         else if (way && field.matches("textarea") && !event.shiftKey) way.querySelector("[type=submit]").click();
         else return;
         event.preventDefault();
       },
 
-      fmMet({ when, is, unless, least }) {
+      fmConditionMet({ when, is, unless, least }) {
         const at = this.fmField(when);
         const value = at && READ[at.dataset.kind](at);
         const known = is ? is.split("|") : [];
@@ -235,10 +235,10 @@
         if (!place.hidden) window.askback.drawDifference(text, one || "", other || "");
       },
 
-      // ---- what is wrong with it, as the page or the server says
+      // ---- problems found by the page or the server
 
-      // Problems are told where somebody has written, and everywhere once the form was to be sent.
-      fmTold(at) {
+      // Problems are shown at touched fields, and everywhere once sending was tried.
+      fmShowsProblems(at) {
         if (this.fmSent === this.number || this.fmWritten.has(at.dataset.field)) return true;
         if (at.dataset.list) return [...this.fmWritten].some((name) => name.startsWith(`${at.dataset.list}[`));
         return [...at.querySelectorAll("[name]")].some((field) => (["radio", "checkbox"].includes(field.type) ? field.checked !== field.defaultChecked : field.value !== (field.defaultValue ?? field.value)));
@@ -262,7 +262,7 @@
         return answer;
       },
 
-      // A question that is open is answered at once, and says itself why it has the focus.
+      // An unanswered question gets the focus and says itself why.
       fmFocus() {
         const list = this.one("[data-problems]:not([hidden], .fm-hints)") || this.one("[data-problems]:not([hidden])");
         (list?.closest("[data-field][data-required]")?.querySelector("input[type=radio]") || list)?.focus();
@@ -274,7 +274,7 @@
         const lists = this.all("[data-list]").filter((list) => !list.closest("[hidden]"));
         let count = 0;
         for (const [at, name] of [...this.fmNames(), ...lists.map((list) => [list, list.dataset.list])]) {
-          const said = this.fmTold(at) ? problems[name] || [] : [];
+          const said = this.fmShowsProblems(at) ? problems[name] || [] : [];
           const errors = said.filter(({ level }) => level === "error").length;
           count += errors;
           this.fmShowAt(at, said, errors > 0, warning);
@@ -286,7 +286,7 @@
         place.textContent = count ? words : done;
       },
 
-      // What is wrong with the form as a whole; returns how many errors of those that are told.
+      // Shows the summary of problems; returns the number of errors shown.
       fmShowWhole(problems, warning) {
         const said = this.fmSent === this.number || this.fmWritten.size ? problems : [];
         const errors = said.filter(({ level }) => level === "error").length;
@@ -311,24 +311,24 @@
         }
       },
 
-      // Checked first, so that everything that is wrong is told at its place before anything is sent.
+      // Check first, so that all problems are shown in place before anything is sent.
       async fmSend(keys) {
         if (this.fmSending) return;
         const [first] = this.all("[data-way]");
         const way = first && (this.fmWay || first.dataset.way);
         this.fmWay = "";
-        if (way && this.fmLacks(way)) return;
+        if (way && this.fmIsMissing(way)) return;
         this.fmSending = true;
         this.fmSent = this.number;
         this.allow(false);
-        this.waitSaid(() => this.fmSending);
+        this.toastIfSlow(() => this.fmSending);
         const answer = await this.fmCheck();
         this.fmSending = false;
         this.allow(true);
-        this.fmFocus(); // what is not allowed cannot have it
+        this.fmFocus(); // disabled elements cannot have the focus
         this.toast("");
         if (answer?.errors) return;
-        // Hints are looked at once; whoever sends the same again has seen them.
+        // Hints stop the form once; sending the same form again accepts them.
         const hints = JSON.stringify(answer?.problems || {});
         if (hints !== "{}" && hints !== this.fmHinted) {
           this.fmHinted = hints;
@@ -336,8 +336,8 @@
           place.textContent = place.dataset.warned;
           return;
         }
-        // Without an answer the server decides; it keeps nothing that is wrong.
-        this.sendTurn({ filled: way ? this.fmGoes(way) : this.fmSaid() }, { keys });
+        // Without an answer, send anyway: the server refuses invalid forms.
+        this.sendTurn({ filled: way ? this.fmValuesFor(way) : this.fmSaid() }, { keys });
       },
     },
   });

@@ -1,5 +1,5 @@
-// Places that are walked through: what can be done with a thing, looking into other places, a story; acting by
-// click, by suggestion and by key.
+// Places to walk through: actions on things, a look at other places, the story; acting by
+// click, suggestion or key.
 "use strict";
 
 window.askbackPlan = (() => {
@@ -8,7 +8,7 @@ window.askbackPlan = (() => {
 
   // Methods for a page object that has one() and all(); the researchers' page uses them too.
   const methods = {
-    // ---- the story: one step at a time, its place and things lit on the plan
+    // ---- the story: one step at a time, with its place and things highlighted on the plan
 
     planShown() {
       if (!this.one("[data-story]")) return;
@@ -81,7 +81,7 @@ window.askbackPlan = (() => {
     },
   };
 
-  // Further methods of the researchers' page: a logged episode, turn by turn.
+  // Further methods for the researchers' page: a logged episode, turn by turn.
   const watching = {
     watchStep() { return Number(this.one("[data-watch]").dataset.step); },
 
@@ -155,7 +155,7 @@ window.askbackPlan = (() => {
 
       // ---- acting
 
-      // A command by click: it is sent at once; what had the focus gets it back, or its successor does.
+      // A command by click is sent immediately; the focus returns to the same element or its successor.
       act(control) {
         const place = control.closest("[data-place]")?.dataset.place;
         const thing = control.closest("[data-thing]")?.dataset.thing;
@@ -175,7 +175,7 @@ window.askbackPlan = (() => {
         inner.focus({ preventScroll: true });
       },
 
-      // The figure walks from where it stood to where it stands.
+      // Animate the figure from its previous place to the current one.
       walk() {
         const robot = this.one("[data-plan] .ab-figure, .pl-figures .ab-robot");
         const to = robot?.getBoundingClientRect();
@@ -195,7 +195,7 @@ window.askbackPlan = (() => {
         event.stopPropagation();
       },
 
-      // ---- suggestions under the line for typing: a combobox with a list
+      // ---- suggestions below the input: a combobox with a list
 
       options() { return this.all("#pl-suggestions [role=option]"); },
       offered() { return this.options().filter((one) => !one.hidden); },

@@ -1,4 +1,4 @@
-// A dialogue: what is said is shown at once, the newest line stays in sight; nodes of a tree are given by a click.
+// A dialogue: messages appear immediately, the newest line stays in view; a click gives a node of a tree.
 "use strict";
 
 (() => {
@@ -21,8 +21,8 @@
       this.thinking(!this.myTurn && !this.trouble);
       this.followNewest();
       this.toNewest();
-      // The keys of choices are heard while these have the focus. A field gets it where a step has led here: at the
-      // top of a page that has just come are the skip links, and on a small screen it would call the keyboard.
+      // Choices react to keys while they have the focus. A field gets it only after a step: at the top of a newly
+      // loaded page are the skip links, and on a small screen the keyboard would open.
       if (this.myTurn && document.activeElement === document.body) {
         this.one(this.moves && !NARROW.matches ? "#ab-reply" : "[data-choices]")?.focus({ preventScroll: true });
       }
@@ -72,12 +72,12 @@
         const frame = this.one(".ab-log-frame, [data-scroll]");
         if (!frame) return;
         frame.scrollTop = frame.scrollHeight;
-        // On a narrow screen the whole page scrolls, not the frame; a dialogue at first stays with the background on top.
+        // On a narrow screen the page scrolls, not the frame; initially the background stays visible at the top.
         if (frame.matches("[data-scroll]")) this.turnForm().scrollIntoView({ block: "end" });
         else if (NARROW.matches && this.number > 1 && !this.one("[data-plan]")) frame.scrollIntoView({ block: "end" });
       },
 
-      // The newest line stays in sight when the composer grows, unless the person has scrolled up.
+      // Keep the newest line in view when the composer grows, unless the person has scrolled up.
       followNewest() {
         const frame = this.one(".ab-log-frame");
         if (frame === this.frame) return;
@@ -110,7 +110,7 @@
 
       // ---- sending
 
-      // Words, or what is given with words around it.
+      // A text, or a given node with text around it.
       reply(form) {
         const words = (name) => form.elements[name]?.value.trim() || "";
         if (this.picked.length) return { filled: { give: this.picked, before: words("before"), after: words("after") } };
@@ -120,7 +120,7 @@
         return null;
       },
 
-      // What is on its way is shown as said.
+      // Show a message as said while it is being sent.
       sending({ text, filled }, said) {
         if (this.kind !== "play") return;
         const given = filled?.give?.map((index) => this.pickButton(index).dataset.text) || [];

@@ -1,12 +1,12 @@
-// The browser's part of the researchers' pages, which Gradio builds for an address: leads from one address to
-// another, steps through dialogues. desk.js judges at desks.
+// The browser side of the researchers' pages, which Gradio builds for an address: navigation between addresses,
+// and stepping through dialogues. desk.js is for desks.
 "use strict";
 
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const PATHS = ["/research/part", "/research/data", "/research/desk"];
-  // Of the acts of players' pages those that are the same here.
+  // Actions shared with the players' pages.
   const SHARED = ["story", "story-play", "thing", "peek", "fm-add", "fm-drop"];
   const { store, acts } = window.askback;
 
@@ -28,7 +28,7 @@ window.askbackResearch = (() => {
       listen("keydown", this.onKey);
       listen("focusout", (event) => { if (event.target.matches("[data-bit]")) this.deskLeft(event.target); });
       for (const name of ["pointerdown", "keydown"]) listen(name, (event) => { if (event.key === undefined || event.key === " ") this.deskHold(); });
-      for (const name of ["pointerup", "pointercancel", "keyup"]) listen(name, (event) => { if (event.key === undefined || event.key === " ") this.deskLetGo(); });
+      for (const name of ["pointerup", "pointercancel", "keyup"]) listen(name, (event) => { if (event.key === undefined || event.key === " ") this.deskRelease(); });
       window.addEventListener("popstate", () => this.rebuild());
       window.addEventListener("beforeunload", (event) => { if (this.pending.size || Object.keys(this.deskUnsaved()).length) event.preventDefault(); });
     }
@@ -36,11 +36,11 @@ window.askbackResearch = (() => {
     one(selector) { return document.querySelector(selector); }
     all(selector) { return [...document.querySelectorAll(selector)]; }
 
-    // Has the page built anew for its address; over when it stands.
+    // Rebuilds the page for its address; resolves when it is built.
     rebuild() {
       this.anew = null;
       this.opened = { at: location.href, parts: this.all("details").map((part) => part.open) };
-      // One that begins before another has ended ends both.
+      // A rebuild that starts during another resolves both.
       const before = this.resolve;
       return new Promise((resolve) => { this.resolve = () => { before?.(); resolve(); }; this.trigger(); });
     }
@@ -59,7 +59,7 @@ window.askbackResearch = (() => {
       this.resolve = () => {};
     }
 
-    // After every change of what stands on the page.
+    // Called after every change of the page's contents.
     settled() {
       const box = this.one("[data-shortcuts]");
       if (box) box.checked = store.read(SHORTCUTS) !== "off";
@@ -69,7 +69,7 @@ window.askbackResearch = (() => {
 
     onStage() { return this.all("[data-replay], [data-story], [data-watch]"); }
 
-    // Gradio puts what a tab holds on a page after all else, and after that was said to be built.
+    // Gradio adds the contents of a tab last, after the page was reported as built.
     changed() {
       const stages = this.onStage();
       if (stages.length !== this.stages.length || stages.some((stage, place) => stage !== this.stages[place])) this.shown();
@@ -104,7 +104,7 @@ window.askbackResearch = (() => {
       this.goTo(this.step, { scroll: false });
     }
 
-    // The turns on which there is something to be chosen at a desk.
+    // The turns that have choices at a desk.
     toJudge() { return this.all("[data-to-judge]").map((group) => Number(group.dataset.why)); }
 
     move(by) {
@@ -136,7 +136,7 @@ window.askbackResearch = (() => {
       else if (act === "watch-play") this.watchPlay(!this.watching);
       else if (act === "dk-take") this.deskTake(control.dataset);
       else if (act === "dk-press") this.deskPress(control.dataset);
-      else if (act === "dk-doubt") this.deskDoubt();
+      else if (act === "dk-doubt") this.deskToggleConfirm();
       else if (act === "dk-finish") this.deskFinish(control.dataset.value);
     }
 
@@ -150,13 +150,13 @@ window.askbackResearch = (() => {
 
     onChange(event) {
       if (event.target.matches("[data-shortcuts]")) store.write(SHORTCUTS, event.target.checked ? "on" : "off");
-      else if (event.target.closest("form[data-form=desk]")) this.deskHeard(event.target);
+      else if (event.target.closest("form[data-form=desk]")) this.deskOnInput(event.target);
       else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
     }
 
     onInput(event) {
       if (event.target.matches("[data-slider]")) this.goTo(Number(event.target.value));
-      if (event.target.closest("form[data-form=desk]")) this.deskHeard(event.target);
+      if (event.target.closest("form[data-form=desk]")) this.deskOnInput(event.target);
     }
 
     onKey(event) {
@@ -173,14 +173,14 @@ window.askbackResearch = (() => {
 
   let page = null;
 
-  // Once for a page; `rebuild` has Gradio build it anew.
+  // Called once per page; `rebuild` makes Gradio rebuild it.
   function start(rebuild, server) {
     Object.assign(Page.prototype, window.askback.stepping, askbackDesk, askbackPlan.methods, askbackPlan.watching);
     page = new Page(rebuild, server);
     new MutationObserver(() => page.changed()).observe(document.body, { childList: true, subtree: true });
   }
 
-  // After every building; what was put on the page just now stands a moment later.
+  // Called after every build; new contents appear in the page a moment later.
   function built(title) { setTimeout(() => page.built(title)); }
 
   return { start, built };

@@ -1,10 +1,10 @@
-// A dialogue that has ended: stepping through the replay, and the provider's verdict.
+// A finished dialogue: stepping through the replay, and the provider's verdict.
 "use strict";
 
 (() => {
   const { store, part, random } = window.askback;
 
-  // Stepping through turns; whoever judges one (`judging`) sees the tree before it, as the provider saw it.
+  // Steps through turns. When a turn is judged (`judging`), the tree is in its state before that turn.
   const stepping = {
     steps() { return JSON.parse(this.one("[data-replay]").dataset.steps); },
 
@@ -85,7 +85,7 @@
     methods: {
       ...stepping,
 
-      // Scrolls `box` alone, and only if `inner` is out of sight in it.
+      // Scrolls only `box`, and only if `inner` is out of view in it.
       reveal(box, inner) {
         if (!box || !inner || box.scrollHeight <= box.clientHeight) return;
         const frame = box.getBoundingClientRect();

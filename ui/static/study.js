@@ -1,10 +1,10 @@
-// A participant's pages, whatever the benchmark: a study's welcome, an episode that goes on step by step, its
-// end, withdrawing.
+// A participant's pages, for all benchmarks: the welcome page of a study, the steps of an episode, its
+// end, and withdrawing.
 "use strict";
 
 (() => {
   const { store, element, part, random } = window.askback;
-  const PARTICIPANT = "askback.participant"; // says who comes again
+  const PARTICIPANT = "askback.participant"; // recognises a returning participant
 
   function participant() {
     const key = store.read(PARTICIPANT) || formerKey() || random();
@@ -12,14 +12,14 @@
     return key;
   }
 
-  // Browsers that were here before know it by the name of a benchmark.
+  // Older versions stored it under the name of a benchmark.
   function formerKey() {
     try { return store.read(Object.keys(localStorage).find((name) => /^askback\.\w+\.participant$/.test(name))); } catch { return null; }
   }
 
   part({
     prepare() {
-      // Stands outside of what is replaced with every page, so that screen readers hear what comes into it.
+      // Outside of the replaced contents, so that screen readers announce changes.
       this.stSaid = element("p", { class: "ab-hidden", role: "status" });
       document.body.append(element("div", { class: "ab" }, this.stSaid));
     },
@@ -62,7 +62,7 @@
         this.stFocus();
       },
 
-      // Another tab has gone on: what was written here for a step that is over is not lost, nor taken for the next.
+      // Another tab has continued: keep what was written here, but do not use it for the next step.
       stUnsent(filled) {
         const words = Object.values(filled || {}).filter((value) => typeof value === "string" && value.trim());
         if (!words.length) return;
@@ -84,15 +84,15 @@
 
       // ---- invitations to other seats
 
-      // The seat is taken; perhaps by this browser.
+      // The seat is taken, perhaps by this browser.
       async stReturn() {
         const answer = await this.call("take_seat", { participant_key: participant() });
         if (answer?.go) location.replace(answer.go);
       },
 
-      // ---- beginning and leaving
+      // ---- starting and leaving
 
-      // Ask for something that the server answers with the next page.
+      // Make a call that the server answers with the next page.
       async stPage(control) {
         control.disabled = true;
         const answer = await this.move(control.dataset.call, { message: control.dataset.message });
@@ -101,14 +101,14 @@
         else this.toast(this.texts.failed);
       },
 
-      // Ask for an episode and go there; without one, show the page or the words that say why.
+      // Ask for an episode and open it; without one, show the page or text that says why.
       async stGo(call, data, button) {
         if (this.busy) return;
         const problem = this.one("[data-problem]");
         const label = button.textContent;
         this.busy = button.disabled = problem.hidden = true;
         button.textContent = button.dataset.busy;
-        const answer = await this.insist(call, data);
+        const answer = await this.retryCall(call, data);
         if (answer?.go) { location.assign(answer.go); return; }
         this.busy = button.disabled = problem.hidden = false;
         button.textContent = label;

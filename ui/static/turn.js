@@ -1,18 +1,18 @@
-// An episode's pages, dialogues and forms alike: a turn from being shown to being sent. What is filled in survives a
-// reload, and is sent once, with what is measured of it. The pages tell that their person is there and see when another
-// tab or seat has gone on. Keys choose answers and go on to the next question; single keys can be switched off, and that
-// is remembered.
+// The pages of an episode, dialogues and forms: a turn from display to submission. Drafts survive a reload and
+// are sent once, with measurements. The pages send signs of life and notice when another tab or seat has
+// continued. Keys choose answers and move on to the next question; single-key shortcuts can be switched off,
+// which is remembered.
 "use strict";
 
 (() => {
   const { store, sleep, part, isComposing, random, token } = window.askback;
   const SHORTCUTS = "askback.shortcuts";
   const POLL_MS = 1500;
-  const SLOW_MS = 600; // then the page says what is waited for, if it can
+  const SLOW_MS = 600; // after this, the page says what it is waiting for
   const now = () => performance.timeOrigin + performance.now();
 
-  // How a form is read, by what it says of itself or by the kind of page: (page, form) => what is sent, or null
-  // if it cannot be.
+  // Readers of forms, by the form's data-reads or the kind of page: (page, form) => values to send, or null
+  // if incomplete.
   const answers = { questions: answered };
 
   function typed(page) {
@@ -23,7 +23,7 @@
     return null;
   }
 
-  // A study's own questions: what is in every field; the first one that is empty is gone to.
+  // A study's own questions: the values of all fields; focuses the first empty one.
   function answered(page, form) {
     const values = filled(form);
     const empty = named(form).find((field) => field.closest("[data-required]") && !(values[field.name] || []).length);
@@ -33,7 +33,7 @@
     return null;
   }
 
-  // ---- a form's fields by name: texts, the radio button and the boxes that are checked
+  // ---- a form's fields by name: texts, the selected radio button, and checked boxes
 
   const named = (form) => [...form.elements].filter((field) => field.name && field.type !== "submit");
   const marked = (field) => field.type === "radio" || field.type === "checkbox";
@@ -47,7 +47,7 @@
     return values;
   }
 
-  // Without values: as the page came. What was filled in before may still stand in a field that stayed.
+  // Without values: the initial state. A field that was kept may still have its former value.
   function fill(form, values) {
     for (const field of named(form)) {
       if (marked(field)) {
@@ -61,13 +61,13 @@
 
   part({
     prepare() {
-      // The one that is due: its number and key, when it was first seen, what is filled in, what has been sent.
+      // The current turn: number and key, time of first display, draft, and what has been sent.
       this.turn = null;
       this.picked = [];
       const look = () => document.hidden || this.look();
       document.addEventListener("visibilitychange", look);
       window.addEventListener("pageshow", (event) => event.persisted && look());
-      // On the document: after a click beside the form, the focus is on the body.
+      // On the document: after a click outside the form, the focus is on the body.
       document.addEventListener("keydown", (event) => this.kyPressed(event));
     },
 
@@ -76,7 +76,7 @@
       this.kyShow();
       if (this.kind !== "play" && !this.session) return;
       this.turnShown();
-      this.follow(); // also where a step of a study has led here
+      this.follow(); // also after a step of a study
     },
 
     hear: {
@@ -94,7 +94,7 @@
 
     acts: {
       "fm-keys"() {
-        store.write(SHORTCUTS, !this.kyOn());
+        store.write(SHORTCUTS, !this.kyEnabled());
         this.kyShow();
       },
       refresh() { this.refresh(); },
@@ -105,7 +105,7 @@
     },
 
     methods: {
-      // ---- the turn that is due
+      // ---- the current turn
 
       turnForm() { return this.one("[data-form=st-answer]"); },
       turnName() { return `askback.turn.${token()}`; },
@@ -127,10 +127,10 @@
         if (this.ended) { store.drop(this.turnName()); return; }
         const over = this.turn?.sent && this.turn.number !== this.number;
         const written = Object.values(this.turn?.filled || {}).some((value) => value.length);
-        // What is written in this tab comes first; without that, what another tab or the page before has left.
+        // A draft of this tab takes precedence over one left by another tab or the previous page.
         const kept = written && !over ? this.turn : stored || this.turn;
         if (kept?.number === this.number && kept.kind === this.kind) {
-          // Another tab's turn is another one, unless it is on its way.
+          // A turn of another tab gets another key, unless it is being sent.
           this.turn = { ...kept, key: kept === this.turn || kept.sent ? kept.key : random() };
         } else {
           const unsent = kept?.sent ? null : kept?.filled;
@@ -142,11 +142,11 @@
         this.allow(this.myTurn && !this.busy);
       },
 
-      // What was typed while a turn is on its way would not be in what comes back.
+      // Text typed while a turn is being sent would be missing from the new page.
       allow(ready) {
         for (const control of this.all("[data-needs-turn], [data-act=st-go], [data-form=st-answer] [type=submit]")) control.disabled = !ready;
         for (const field of this.all("[data-answer], [data-form=st-answer] textarea, [data-reads] input, [data-draft]")) {
-          // Somebody may write before it is their turn.
+          // A person may write before it is their turn.
           field.readOnly = field.matches("[data-draft]") ? this.busy : !ready;
           if (marked(field)) field.disabled = !ready;
         }
@@ -159,19 +159,19 @@
         if (answer) this.sendTurn(answer, { keys });
       },
 
-      waitSaid(waits) { setTimeout(() => waits() && this.toast(this.root.dataset.thinking), SLOW_MS); },
+      toastIfSlow(waits) { setTimeout(() => waits() && this.toast(this.root.dataset.thinking), SLOW_MS); },
 
       async sendTurn(answer, { said = "", keys = this.byKey } = {}) {
         if (this.busy || this.ended || !this.myTurn) return;
         this.keepFilled();
         const sent = JSON.stringify(answer);
-        // The same turn, sent again after its answer was lost, keeps its key, so that it cannot count twice.
+        // A turn that is sent again after its answer was lost keeps its key, so it cannot count twice.
         this.keepTurn({ sent, key: this.turn.sent && this.turn.sent !== sent ? random() : this.turn.key });
         const { number, key, shown } = this.turn;
         const seconds = Math.max(0, Math.round(now() - shown) / 1000);
         this.busy = true;
         this.allow(false);
-        this.waitSaid(() => this.busy);
+        this.toastIfSlow(() => this.busy);
         this.sending(answer, said);
         const taken = await this.move("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys), pasted: this.pasted });
         if (!taken) {
@@ -187,13 +187,13 @@
 
       // ---- following the other seat, and other tabs
 
-      // A conversation, or the sheet of a form whose seat waits.
+      // A conversation, or the sheet of a waiting seat.
       followed() { return this.kind === "play" || (this.session && !this.myTurn && !this.ended); },
 
       async follow() {
         if (this.following) return;
         this.following = true;
-        // Every look lets the seat opposite move; while its model fails, only the person asks it again.
+        // Polling lets the other seat move; while its model fails, only the person can retry.
         while (this.followed() && !this.ended && !this.trouble && (!this.myTurn || this.one("[data-invited='0']"))) {
           await sleep(POLL_MS);
           if (!document.hidden) await this.look();
@@ -201,16 +201,16 @@
         this.following = false;
       },
 
-      // Shows the page as it is now, if that is not how it stands; a beat of the clock tells that somebody is there, too.
+      // Shows the current page if it has changed; every poll is also a sign of life.
       async look(beat = false) {
         const playing = this.followed();
         if (!beat && (this.busy || this.ended || this.trouble || !(playing || this.session))) return;
         try {
-          const at = await this.standing() || (playing || beat ? null : {});
+          const at = await this.fetchState() || (playing || beat ? null : {});
           if (!at || this.busy) return;
           if (playing && !beat) this.toast("");
           const same = beat ? at.stage === this.one("[data-at]")?.dataset.at : at.number === this.number && !(playing && (at.ended || at.trouble));
-          if (same && !this.invitesNow(at)) return;
+          if (same && !this.seatWasTaken(at)) return;
         } catch {
           if (playing && !beat) this.toast(this.texts.offline);
           return;
@@ -224,10 +224,10 @@
         if (playing && this.ended) this.finish();
       },
 
-      // Whether a seat to which this page invites has been taken since it was made.
-      invitesNow({ taken }) { return this.one("[data-invited]") !== null && taken !== this.all("[data-invited='1']").length; },
+      // Returns true if an invited seat has been taken since the page was built.
+      seatWasTaken({ taken }) { return this.one("[data-invited]") !== null && taken !== this.all("[data-invited='1']").length; },
 
-      // Being there, where somebody waits: told again and again, also from a tab that is out of sight.
+      // Signs of life for a waiting partner, also from a hidden tab.
       beat() {
         const seconds = Number(this.one("[data-beat]")?.dataset.beat || 0);
         if (!seconds && !this.clock) return;
@@ -240,12 +240,12 @@
 
       // ---- keys that choose
 
-      kyOn() { return store.read(SHORTCUTS) !== false; },
+      kyEnabled() { return store.read(SHORTCUTS) !== false; },
 
       kyShow() {
         const button = this.one("[data-act=fm-keys]");
         if (!button) return;
-        const on = this.kyOn();
+        const on = this.kyEnabled();
         button.setAttribute("aria-checked", String(on));
         const state = button.querySelector("[data-on]");
         state.textContent = on ? state.dataset.on : state.dataset.off;
@@ -258,10 +258,10 @@
         const written = event.target.matches("textarea, select, input[type=text], input[type=search]");
         if (event.key === "Enter" && this.one("[data-way]")) this.fmEnter(event, event.target);
         else if (event.key === "Enter") this.kySend(event, written);
-        else if (!written && !event.ctrlKey && !event.metaKey && !event.altKey && this.kyOn()) this.kyChoose(event);
+        else if (!written && !event.ctrlKey && !event.metaKey && !event.altKey && this.kyEnabled()) this.kyChoose(event);
       },
 
-      // A form with texts is not sent by accident.
+      // A form with texts must not be sent by accident.
       kySend(event, written) {
         const forced = event.ctrlKey || event.metaKey;
         if (!forced && (written || event.target.closest("button, a, summary"))) return;
@@ -269,7 +269,7 @@
         if (forced || !this.one("[data-reads] textarea:not(details *)")) this.answerTurn(true);
       },
 
-      // For the question that has the focus, else the first that is open; then on to the next of these.
+      // For the focused question, else the first unanswered one; then move on to the next unanswered one.
       kyChoose(event) {
         const way = this.one(`[data-way][data-key="${CSS.escape(event.key.toLowerCase())}"]`);
         if (way) {
@@ -292,7 +292,7 @@
     },
   });
 
-  // Whether a button was pressed with a key: such clicks have no detail.
+  // Returns true if a button was pressed by key: such clicks have no detail.
   document.addEventListener("click", (event) => {
     const page = window.askback.page;
     if (page) page.byKey = event.detail === 0;

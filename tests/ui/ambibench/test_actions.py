@@ -200,7 +200,7 @@ async def test_an_episode_of_another_log_is_gone(actions: Actions) -> None:
 async def test_only_a_studys_participant_can_withdraw(actions: Actions) -> None:
     visit = await play(actions)
     assert "data-withdraw" not in visit.html
-    with pytest.raises(Exception, match="Only a study"):
+    with pytest.raises(Exception, match="only withdraw from a study"):
         await actions.withdraw(visit.call)
     robot = actions.signer.sign(Pass("x", "robot", benchmark="handmethat"))
     with pytest.raises(TokenError):

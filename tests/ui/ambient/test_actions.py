@@ -75,7 +75,7 @@ async def test_a_set_and_the_next_one(actions: Actions, log: Log) -> None:
     first = crowd_item(log[1], visit.episode)
     await judge(visit, first)
     assert "DONE-crowd" in visit.html
-    assert "Set 1 of 3 is done" in words(visit.html)
+    assert "You have finished set 1 of 3" in words(visit.html)
     answer = await actions.next_set(visit.call)
     second = Visit(actions, answer["go"].partition("?")[2])
     await second.look()
@@ -83,7 +83,7 @@ async def test_a_set_and_the_next_one(actions: Actions, log: Log) -> None:
     item = crowd_item(log[1], second.episode)
     assert item.id != first.id
     await judge(second, item)
-    assert "Set 2 of 3 is done" in words(second.html)
+    assert "You have finished set 2 of 3" in words(second.html)
 
 
 async def test_unqualified_participants_leave_with_their_own_code(actions: Actions, log: Log) -> None:

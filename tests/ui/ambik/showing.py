@@ -19,7 +19,7 @@ from simulator.ambik.terms import Member
 from simulator.blocks import Block
 from simulator.runner.machines import ActiveEpisode, Result, SeatPage
 from ui.declared.pages import STEPS, end_page, link_to, step_page, task_page
-from ui.declared.study import Here, Invitation
+from ui.declared.study import Invitation, PageContext
 from ui.i18n import strings
 from ui.render import Frame
 
@@ -71,8 +71,8 @@ def page_of(
     return make(here(shown, language), invitations)
 
 
-def here(shown: SeatPage, language: str = "en") -> Here:
-    return Here(frame=Frame(strings(language)), link=LINK, steps=STEPS, view=shown)
+def here(shown: SeatPage, language: str = "en") -> PageContext:
+    return PageContext(frame=Frame(strings(language)), link=LINK, steps=STEPS, view=shown)
 
 
 def end_of(seat: str, item: Item, turns: Sequence[Turn] = (), *, study: bool = False, sets: Sets = ()) -> str:

@@ -113,7 +113,7 @@ async def test_two_people_play_together(actions: Actions, log: Log) -> None:
     assert (robot.stage, user.stage) == ("instructions", "instructions")
     await robot.begin()
     assert robot.stage == "gather"  # until the user has read the instructions, too
-    assert "has taken the seat" in words(robot.html) and "data-link" in robot.html
+    assert "has taken their seat" in words(robot.html) and "data-link" in robot.html
     assert Page(robot.html).one("data-at")["data-at"] == "gather"
     assert (await actions.state(robot.token))["my_turn"] is False
     assert "data-link" not in user.html

@@ -198,7 +198,7 @@ def test_a_page_that_waits_looks_again_unless_there_is_trouble() -> None:
     assert "textarea" not in html and "You can answer as soon as it is your turn" in html
     assert Page(html).one("data-trouble")["data-trouble"] == "1"
     assert "Try again" in words(html)
-    assert "The user: thinking" in words(page_of(view("wait")))
+    assert "The user is thinking" in words(page_of(view("wait")))
     assert "Waiting for: The user" in words(page_of(view("wait", people=("user",))))
 
 

@@ -85,7 +85,8 @@ async def test_the_other_benchmarks_link_opens_nothing_here(actions: Actions) ->
 
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
-    assert "cannot sit" in (await actions.start(START | {"others": {"human": "replay/x"}}))["problem"]
+    refused = await actions.start(START | {"others": {"human": "replay/x"}})
+    assert "cannot take this seat" in refused["problem"]
     assert "mode" in (await actions.start(START | {"rules": {"mode": "dark"}}))["problem"]
 
 
@@ -100,7 +101,7 @@ async def test_handmethat_can_be_left_out() -> None:
     signer = Signer(b"x")
     bare = Actions(signer, front(signer))
     assert "/handmethat" not in (await bare.page({"path": "/", "language": "en"}))["html"]
-    assert "not served" in (await bare.start(START))["problem"]
+    assert "not available" in (await bare.start(START))["problem"]
     token = signer.sign(Pass("an/episode", "robot", benchmark="handmethat"))
     page = await bare.page({"path": "/play", "query": f"t={token}", "language": "en"})
     assert "This link does not work" in page["html"]

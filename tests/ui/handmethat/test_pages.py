@@ -72,12 +72,12 @@ def playing(
     served: DeclaredActions, view: SeatPage, language: str = "en", invitations: Any = None, **more: Any
 ) -> str:
     """Return the page of an ongoing episode."""
-    return task_page(served.here(frame(language), view, **more), invitations or {})
+    return task_page(served.page_context(frame(language), view, **more), invitations or {})
 
 
 def ended(served: DeclaredActions, view: SeatPage, result: Any, language: str = "en") -> str:
     """The page of an episode that has ended."""
-    return end_page(served.here(frame(language), view), served.benchmark, result)
+    return end_page(served.page_context(frame(language), view), served.benchmark, result)
 
 
 def item_of(sessions: HandMeThatSessions, id: str) -> Posed:

@@ -117,8 +117,8 @@ def test_episodes_are_filtered(log: Office, filters: str, most: int) -> None:
 def test_a_run_is_read_again_only_when_it_has_changed(log: Office) -> None:
     kept, made = CachedReports(log.reader), []
     for _ in range(2):
-        assert kept.once("x", "generate", lambda: made.append(1) or 7) == 7  # type: ignore[func-returns-value]
-    kept.once("x", "nli", lambda: made.append(1))
+        assert kept.get("x", "generate", lambda: made.append(1) or 7) == 7  # type: ignore[func-returns-value]
+    kept.get("x", "nli", lambda: made.append(1))
     assert len(made) == 2
 
 
@@ -170,7 +170,7 @@ def test_examples_are_found_by_labels_kind_and_words(log: Office) -> None:
 
 def test_missing_data_are_reported(log: Office) -> None:
     for path, query in ((DATA, "benchmark=ambient&data=nowhere"), ("/research/categories", "data=nowhere")):
-        assert "no data “nowhere”" in words(page(log, query, path=path))
+        assert "no data set “nowhere”" in words(page(log, query, path=path))
         assert "没有“nowhere”这份数据" in words(page(log, query, path=path, language="zh"))
 
 

@@ -159,7 +159,7 @@ def test_the_same_form_sent_twice_counts_once(calls: Office) -> None:
     assert (row.annotator, row.item_hash, row.value["checklist"]) == ("val", key, ["vagueness"])
     again = page(calls, DESK, query("val", item=key))
     assert json.loads(data(again, "filled"))["checklist"] == ["vagueness"]
-    assert "You judged this one before" in words(again)
+    assert "You have judged this one before" in words(again)
 
 
 def test_validators_are_blind_until_they_have_decided(calls: Office) -> None:
@@ -184,7 +184,7 @@ def test_validators_are_blind_until_they_have_decided(calls: Office) -> None:
     assert "Rater val" in words(decide) and data(decide, "decides") == "true"
     last = judge(calls, query("wu", 2, tab="decide"), key, said, decides=True, key="to-decide-it")
     assert last["saved"]
-    assert "Everything that waits for you is judged" in words(last)
+    assert "You have judged everything that was waiting for you" in words(last)
 
 
 def test_discarded_examples_have_no_labels_or_rewrites(calls: Office) -> None:
@@ -261,7 +261,7 @@ def test_kinds_are_sorted_settled_and_exported(calls: Office, tmp_path: Path) ->
     other = page(calls, "/research/desk", f"desk={kinds}&reviewer=dog&item={item}")
     assert data(other, "filled") == "" and "What was said" not in words(other)
     early = sort(calls, kinds, "dog", item, {"categories": ["scopal"]}, decides=True, key="not-yet-yours")
-    assert not early["saved"] and "nothing is to be decided" in early["problem"]
+    assert not early["saved"] and "there is nothing to decide" in early["problem"]
     assert sort(calls, kinds, "dog", item, {"categories": ["scopal"], "note": "surely"})["saved"]
     third = page(calls, "/research/desk", f"desk={kinds}&reviewer=elk&tab=decide")
     assert "What was said" in words(third) and "surely" in words(third)

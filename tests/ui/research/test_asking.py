@@ -28,7 +28,7 @@ from simulator.handmethat.playing import Posed
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.options import HERE, ModelFlags
 from ui.research.address import Address
-from ui.research.asking_page import MEASURES, SHARES, asking_file
+from ui.research.asking_page import MEASURES, SHARES, asking_report
 from ui.research.downloads import report_file
 from ui.research.office import Office
 
@@ -138,7 +138,7 @@ def test_the_table_and_every_episode_can_be_taken_home(log: Office, by: str) -> 
     reader = log.reader
     address = f"/research/download/report.csv?tab=asking&{f'by={by}&' if by else ''}runs="
     assert address in html.unescape(page(log, by)["html"]).replace("by=both&tab=asking", "tab=asking&by=both")
-    report = asking_file(reader, Address(runs=RUNS, by=by))
+    report = asking_report(reader, Address(runs=RUNS, by=by))
     found = rows(askings(reader, RUNS).askings, by_kind=bool(by), by_user=bool(by))
     lines = list(csv.DictReader(report_file(report, "csv").decode("utf-8-sig").splitlines()))
     assert [(line["robot"], line["user"], line["kind"]) for line in lines] == [

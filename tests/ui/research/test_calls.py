@@ -67,7 +67,7 @@ def test_an_empty_log_says_what_to_type(bench):
 @pytest.mark.parametrize(
     ("language", "missing", "name"),
     [
-        ("en", "There is no “no” in the log.", "“a b” cannot be a name here."),
+        ("en", "The log has no “no”.", "“a b” cannot be used as a name."),
         ("zh", "日志中没有“no”。", "“a b”不能用作名称。"),
     ],
 )
@@ -117,14 +117,14 @@ def test_the_list_is_filtered_and_sorts_by_the_scores_themselves(calls, filled, 
         frame = frames.episodes(calls.reader, ["two"])
         (two,) = [cells for cells in sheet.rows if cells[0].value == "two"]
         assert two[4].value == frame["success"].mean()
-        for sort, place in list_page.SORTED.items():
+        for sort, place in list_page.SORT_BY.items():
             values = [cells[place].value for cells in rows.rows(*filters, sort)[0].rows]
             known = [value for value in values if value is not None]
             assert values == [*sorted(known, reverse=sort != "run"), *[None] * (len(values) - len(known))]
 
 
 def test_a_list_that_stands_as_it_did_is_not_sent_again(calls, filled, monkeypatch):
-    monkeypatch.setattr(list_page, "AT_ONCE", 600.0)  # a busy machine takes its time for the scores
+    monkeypatch.setattr(list_page, "SCORE_SECONDS", 600.0)  # a busy machine takes its time for the scores
     rows = RunList(VISIT, calls)
     before, _ = rows.rows("", "", "")
     assert rows.shown("", "", "", "", before)[1] == gr.skip()

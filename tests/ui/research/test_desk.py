@@ -108,15 +108,15 @@ def test_two_raters_agree_and_a_third_decides(calls: Office) -> None:
     assert "Agreement needs two raters" in words(page(calls, "tab=agreement"))
     sort_all(calls, "ann", "correct", "incorrect", "other")
     last = sort_all(calls, "bob", "correct")
-    assert "Everything that waits for you is judged." in words(last)
+    assert "You have judged everything that was waiting for you." in words(last)
     said = words(page(calls, "tab=agreement"))
     assert "ann, bob" in said
     assert "Cohen’s κ" in said
     differ = sum(category != "correct" for category in logged(calls, "ann"))
     hidden = words(page(calls, "tab=agreement&reviewer=cid"))
-    assert f"{differ} more on things that you have not judged yet are not shown" in hidden
+    assert f"{differ} more, on cases you have not judged yet, are hidden" in hidden
     third = page(calls, "reviewer=cid")
-    assert "Your word decides" in words(third)
+    assert "Your answer decides" in words(third)
     assert f"0 of {differ} judged" in words(third)
     sort_all(calls, "cid", "other")
     assert logged(calls, "cid") == ["other"] * differ
@@ -165,4 +165,4 @@ def test_every_desk_has_its_place(calls: Office) -> None:
 def test_who_comes_when_nothing_is_left_is_told_so(calls: Office) -> None:
     for rater in ("ann", "bob"):
         sort_all(calls, rater, "correct")
-    assert "Nothing waits for you here." in words(page(calls, "reviewer=cy"))
+    assert "Nothing is waiting for you here." in words(page(calls, "reviewer=cy"))

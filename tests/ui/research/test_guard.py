@@ -193,7 +193,7 @@ def test_a_wrong_password_and_too_many_of_them(locked):
     browser = client(locked, "192.0.2.9")
     statuses = [log_in(browser, "a red lamp").status_code for _ in range(6)]
     assert statuses[:5] == [401] * 5
-    assert "That is not the password." in log_in(client(locked, "192.0.2.10"), "a red lamp").text
+    assert "Wrong password." in log_in(client(locked, "192.0.2.10"), "a red lamp").text
     # The right one has to wait as well, or waiting would tell which one is right.
     while (answer := log_in(browser, "a red lamp")).status_code != 429:
         pass

@@ -78,7 +78,7 @@ def deeds(office: Office) -> dict[str, Callable[[], object]]:
 def test_nothing_is_done_for_a_viewer_or_nobody(office: Office, tmp_path: Path, user: User | None) -> None:
     with sent_by(user):
         for name, deed in deeds(office).items():
-            with pytest.raises(gr.Error, match="your role does not let you"):
+            with pytest.raises(gr.Error, match="your role does not allow this"):
                 deed()
             assert not office.reader.events(), name
     assert not office.processes.started()
@@ -105,7 +105,7 @@ def test_what_an_editor_does_to_a_participant_is_in_the_log(office: Office) -> N
     with sent_by(User("edi", "editor")):
         assert "will see your message" in people._act_on_study("message", who, "Hello")[2]
         people._act_on_study("return", who, "asleep")
-        with pytest.raises(gr.Error, match="is not under way"):
+        with pytest.raises(gr.Error, match="is not taking part"):
             people._act_on_study("return", who, "asleep")
         people._act_on_study("exclude", who, "a bot")
     assert people.choices() == [(f"{who} · Excluded", who)]

@@ -151,7 +151,7 @@ def test_the_second_reviewer_is_blind_until_done(calls, filled):
     assert "Why is it missing? Overlooked" in bob
     outsider = words(page(calls, "tab=agreement&reviewer=cy"))
     assert "Why is it missing?" not in outsider
-    assert "1 more on things that you have not judged yet" in outsider
+    assert "1 more, on cases you have not judged yet" in outsider
     reviews = read_reviews(filled.reader.judgments())
     assert {who: review.done for (_, who), review in reviews.items()} == {"ann": True, "bob": True}
 
@@ -195,7 +195,7 @@ def test_after_the_last_dialogue_there_is_nothing_left(calls):
         item = shown(answer)
         say(calls, {"dialogue.success": "yes"}, item=item)
         answer = say(calls, {"finished": "yes"}, item=item)
-    assert "Everything that waits for you is judged." in words(answer)
+    assert "You have judged everything that was waiting for you." in words(answer)
     assert "4 of 4 judged" in words(answer)
 
 

@@ -202,7 +202,7 @@ def test_a_spoilt_file_lets_nobody_in_and_says_so(tmp_path):
     file = tmp_path / ACCOUNTS_FILE
     for spoilt in ("", "{", "[]", '{"own": {"role": "king"}}', '{"own": {"hash": "x"}}'):
         file.write_text(spoilt)
-        with pytest.raises(InputError, match=r"accounts\.json is spoilt"):
+        with pytest.raises(InputError, match=r"accounts\.json is damaged"):
             Accounts(file).check("own", "the owner's word")
 
 
@@ -227,7 +227,7 @@ def test_the_commands(tmp_path, monkeypatch):
     assert accounts.check("sam", "a new password") == User("sam", "editor")
     run("add", "sue", "--role", "viewer", "--sso")
     assert accounts.check("sue", "") is None and "single sign-on" in run("list").output
-    assert "any more" in run("remove", "sam").output
+    assert "can no longer log in" in run("remove", "sam").output
     assert accounts.check("sam", "a new password") is None
     for words in (
         ("add", "sue", "--role", "viewer", "--password", "long enough"),

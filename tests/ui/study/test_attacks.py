@@ -317,6 +317,6 @@ def test_a_study_that_is_not_there_has_a_page(house: House) -> None:
         "/none/study/attacked",
     ):
         answer = get(path, headers=html, follow_redirects=False)
-        assert (answer.status_code, "There is no page here" in answer.text) == (404, True), path
+        assert (answer.status_code, "Page not found" in answer.text) == (404, True), path
     assert get("/clarq/study/none", follow_redirects=False).headers["content-type"] == "application/json"
     assert get("/clarq/study/attacked", headers=html, follow_redirects=False).status_code == 307

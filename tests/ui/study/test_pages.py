@@ -10,7 +10,7 @@ from visiting import words
 
 from simulator.studies import Completion, Study
 from simulator.studies.admission import Refusal, StudyCard
-from ui.declared.study import message_page, offer, whole
+from ui.declared.study import message_page, short_number, study_offer
 from ui.i18n import strings
 from ui.render import Frame
 
@@ -36,7 +36,7 @@ def test_play_without_a_study_leads_to_the_benchmark() -> None:
 
 
 def test_numbers_without_idle_decimals() -> None:
-    assert [whole(6.0), whole(17.5), whole(0.0)] == ["6", "17.5", "0"]
+    assert [short_number(6.0), short_number(17.5), short_number(0.0)] == ["6", "17.5", "0"]
 
 
 @pytest.mark.parametrize(("minutes", "said"), [(1, "about 1 minute"), (3.5, "about 3.5 minutes"), (0, "")])
@@ -60,9 +60,9 @@ def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
         builtin=False,
         preview=False,
     )
-    shown = offer(Frame(strings("en")), card)
+    shown = study_offer(Frame(strings("en")), card)
     assert (shown.minutes, shown.title) == (said, "The study")
-    assert offer(Frame(strings("zh")), card).title == "一项研究"
+    assert study_offer(Frame(strings("zh")), card).title == "一项研究"
 
 
 def test_every_text_is_used() -> None:

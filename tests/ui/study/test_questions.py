@@ -39,14 +39,14 @@ async def test_they_are_asked_once_before_and_after_every_set(
     study = make_study(questions=QUESTIONS)
     actions = serve(study)
     visit = await enter(actions, "three", "pid-1")
-    assert "First questions" in words(visit.html), "among the steps, from the start"
+    assert "Opening questions" in words(visit.html), "among the steps, from the start"
     await visit.say("yes")
     await visit.say("ready")
     assert visit.stage == "questions_before"
     assert "How old are you?" in words(visit.html) and "How hard was it?" not in words(visit.html)
     assert {field.get("name") for _, field in Page(visit.html).tags} >= {"age", "reads"}
     assert (await visit.send(answers={"age": "17", "reads": ["news"]}))["accepted"] is False
-    assert "smaller or larger" in words(visit.html) and visit.stage == "questions_before"
+    assert "outside the allowed range" in words(visit.html) and visit.stage == "questions_before"
     assert (await visit.send(answers=BEFORE))["accepted"] is True
     assert visit.stage == "task"
     await visit.say("X")
@@ -55,7 +55,7 @@ async def test_they_are_asked_once_before_and_after_every_set(
     await visit.send(answers={"hard": ["4"]})
     assert visit.stage == "comment"
     await visit.say("")
-    assert "Set 1 of 3 is done" in words(visit.html)
+    assert "You have finished set 1 of 3" in words(visit.html)
     reader = log[1]
     assert endings_of_runs(reader, [study.run_id]).statuses == {"completed": 1}
     (row,) = frames.episodes(reader, [study.run_id]).to_dict("records")
@@ -80,6 +80,6 @@ async def test_they_are_in_the_language_of_the_page(serve: Any, make_study: Any,
     await visit.say("yes")
     await visit.say("ready")
     assert {"en": "How old are you?", "zh": "您的年龄是？"}[language] in words(visit.html)
-    assert {"en": "A few questions first", "zh": "先请您回答几个问题"}[language] in words(visit.html)
+    assert {"en": "First, a few questions", "zh": "先请您回答几个问题"}[language] in words(visit.html)
     await visit.send(answers={})
     assert {"en": "answer every question", "zh": "请回答所有"}[language] in words(visit.html)

@@ -22,7 +22,7 @@ from simulator.studies.admission import Sets, erase_due
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import link_to
-from ui.declared.study import Here, steps_shown
+from ui.declared.study import PageContext, steps_shown
 from ui.i18n import strings
 from ui.render import Frame
 from ui.tokens import Pass, Signer, TokenError
@@ -52,7 +52,7 @@ async def test_the_next_set_is_offered_until_all_are_done(serve: Any, make_study
     assert "You are paid 0.50 USD per set" in words(visit.html)
     await through(visit, "yes", "ready", "X", "")
     for number in (2, 3):
-        assert f"Set {number - 1} of 3 is done" in words(visit.html)
+        assert f"You have finished set {number - 1} of 3" in words(visit.html)
         assert Page(visit.html).one("data-busy")["data-act"] == "st-next"
         assert "DONE" in visit.html
         again, visit = visit, await following(visit)
@@ -61,7 +61,7 @@ async def test_the_next_set_is_offered_until_all_are_done(serve: Any, make_study
         assert f"Set {number} of 3" in words(visit.html)
         assert "Consent" not in words(visit.html)
         await through(visit, "X", "")
-    assert "That was all" in words(visit.html)
+    assert "You have finished" in words(visit.html)
     assert "st-next" not in visit.html
     assert "DONE" in visit.html
     for answer in (await actions.next_set(visit.call), await ask_for_place(actions, "three", "pid-1")):
@@ -78,7 +78,7 @@ async def test_a_break_has_a_page_of_its_own(serve: Any, make_study: Any, texts:
     await through(visit, "yes", "ready", "X", "")
     visit = await following(visit)
     assert (visit.stage, visit.number) == ("break", 0)
-    assert "Set 1 is done. Time for a break" in words(visit.html) and said in words(visit.html)
+    assert "You have finished set 1. Take a break" in words(visit.html) and said in words(visit.html)
     assert Page(visit.html).one("data-say")["data-say"] == "rested"
     await visit.say("rested")
     assert (visit.stage, visit.number) == ("task", 1)
@@ -111,7 +111,7 @@ async def test_withdrawing_after_two_sets(serve: Any, make_study: Any, log: Any)
     await through(first, "yes", "ready", "X", "something telling")
     second = await following(first)
     await through(second, "Y")
-    assert "in all your sets" in words(second.html)
+    assert "in any set of this study" in words(second.html)
     assert 'data-code="withdrawn"' in (await actions.withdraw(first.call))["html"]
     erase_due(log[1].path)
     turns = [turn for visit in (first, second) for turn in log[1].turns(visit.episode)]
@@ -195,7 +195,7 @@ async def test_what_is_paid_in_a_paper_is_nobodys_promise(serve: Any, make_study
     assert "1.25 USD in the paper" in words((await actions.page(call | {"path": "/ambibench"}))["html"])
     visit = await enter(actions, "ambibench-multiple", "pid-1")
     assert "You are paid" not in words(visit.html)
-    assert "nobody has promised" in words(visit.html)
+    assert "no payment is promised" in words(visit.html)
 
 
 async def test_two_benchmarks_and_one_link(serve: Any, make_study: Any, log: Any) -> None:
@@ -209,7 +209,7 @@ async def test_two_benchmarks_and_one_link(serve: Any, make_study: Any, log: Any
     page = await both.page({"path": "/study", "query": "study=there", "language": "en"})
     assert "Over there" in page["html"]
     assert 'data-code="unknown"' in (await ask_for_place(both, "nowhere", "pid-1"))["html"]
-    with pytest.raises(InputError, match="ambibench and other have one of that id"):
+    with pytest.raises(InputError, match="ambibench and other have a study with this id"):
         Actions(signer, {**front(signer), "ambibench": served(here), "other": served(here)})
 
 
@@ -217,13 +217,13 @@ async def test_without_rooms_there_are_no_studies() -> None:
     signer = Signer(b"x")
     bare = Actions(signer, front(signer))
     assert 'data-code="unknown"' in (await ask_for_place(bare, "three", "pid-1"))["html"]
-    assert "not served" in (await bare.start({"benchmark": "ambibench"}))["problem"]
+    assert "not available" in (await bare.start({"benchmark": "ambibench"}))["problem"]
     assert set(bare.paths) == {"/", "/play", "/study"}
 
 
 def test_steps_of_a_first_and_of_a_later_set() -> None:
     steps = {"consent": "consent", "quiz": "qualification", "a": "task", "b": "task", "comment": "comment"}
-    here = Here(frame=Frame(strings("en")), link=link_to(BENCHMARK), steps=steps, view=None)
+    here = PageContext(frame=Frame(strings("en")), link=link_to(BENCHMARK), steps=steps, view=None)
     assert steps_shown(here) == ("consent", "qualification", "task", "comment")
     assert steps_shown(replace(here, sets=Sets(done=1, most=2))) == ("task", "comment")
 
@@ -234,7 +234,7 @@ async def test_a_study_that_is_closed_sends_newcomers_away(serve: Any, make_stud
     visit = await enter(actions, "three", "pid-1")
     # Another program closes it; this server goes on.
     await StudyDesk(*log, study, PatternStudy(study).cells).admit_as("closed")
-    for language, sentence in (("en", "not taking anybody in"), ("zh", "目前不接受任何人参加")):
+    for language, sentence in (("en", "not accepting participants"), ("zh", "目前不接受任何人参加")):
         answer = await ask_for_place(actions, "three", "pid-2", language=language)
         assert 'data-code="closed"' in answer["html"]
         assert sentence in words(answer["html"])
@@ -255,6 +255,6 @@ async def test_the_welcome_page_of_a_closed_study_says_so(serve: Any, make_study
     shown = words((await actions.page(call))["html"])
     assert "This study is closed" in shown
     # Nobody new can begin; whoever has begun goes on from here.
-    assert "I have begun, go on" in shown
+    assert "I have already started, continue" in shown
     assert "Places left" not in shown
     assert "consent" not in shown
