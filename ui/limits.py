@@ -11,10 +11,10 @@ import ipaddress
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -33,6 +33,7 @@ STARTS_PER_MINUTE: Final = 60
 _BURST: Final = 60
 _KEPT_CLIENTS: Final = 10_000
 _LONGEST_WAIT: Final = 300.0
+T = TypeVar("T")
 
 
 @lru_cache(maxsize=1024)
@@ -104,6 +105,37 @@ class Starts:
     def _tokens_now(self, key: str, rate: float, burst: float, now: float) -> float:
         left, since = self._left.get(key, (burst, now))
         return min(burst, left + (now - since) * rate)
+
+
+class Arrivals:
+    """Gives turns priority over arrivals: only a few arrivals are processed at a time.
+
+    When hundreds of people open their links in the same second, the server is busy for some seconds. Without
+    a limit every turn sent meanwhile would wait for all of them.
+
+    Args:
+        slots: arrivals at a time.
+        patience: seconds after which an arrival gives up its slot before it has ended: it is waiting for
+            something, such as a model, rather than computing.
+    """
+
+    def __init__(self, slots: int = 4, patience: float = 0.1) -> None:
+        self._slots = asyncio.Semaphore(slots)
+        self._patience = patience
+
+    async def admit(self, arrival: Coroutine[Any, Any, T]) -> T:
+        """Await `arrival` when a slot is free, and return its result."""
+        task: asyncio.Task[T] | None = None
+        try:
+            async with self._slots:
+                task = asyncio.create_task(arrival)
+                await asyncio.wait([task], timeout=self._patience)
+            return await task
+        finally:
+            if task is None:
+                arrival.close()
+            else:
+                task.cancel()
 
 
 class Throttle:

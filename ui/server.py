@@ -39,7 +39,7 @@ from ui.calls import STUDY, Answer
 from ui.declared.actions import DeclaredActions
 from ui.gradio_setup import mount_blocks
 from ui.i18n import strings
-from ui.limits import Bodies, Starts
+from ui.limits import Arrivals, Bodies, Starts
 from ui.render import Frame, render
 from ui.security import Access, Gate, Hosts, Shell
 from ui.tokens import Signer, TokenError
@@ -77,6 +77,8 @@ CALLS: Final = (
 """Calls of `Actions` that pages may make, each as a POST of a JSON object to ``/api/call/NAME``."""
 BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
 """Calls that may write an episode into the log."""
+_ARRIVALS: Final = BEGINNINGS | {"page", "take_seat"}
+"""Calls of people who are not playing yet; those who are have priority (`limits.Arrivals`)."""
 _UNCACHED: Final = {"Cache-Control": "no-store"}
 _FRESH: Final = 5.0  # seconds to cache the health: anyone may ask for it, and each check writes to the disk
 _log = logging.getLogger(__name__)
@@ -165,6 +167,7 @@ def players_blocks() -> gr.Blocks:
 def _add_calls(app: FastAPI, actions: Actions, starts: Starts) -> None:
     """Add the calls of the players' pages; `starts` limits the rate of `BEGINNINGS`."""
     calls: dict[str, Call] = {name: getattr(actions, name) for name in CALLS}
+    arrivals = Arrivals()
 
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
@@ -176,7 +179,8 @@ def _add_calls(app: FastAPI, actions: Actions, starts: Starts) -> None:
             data = None
         if not isinstance(data, dict):
             return JSONResponse({"error": "a call must be a JSON object"}, 400)
-        answered = await _answer(name, calls[name], data, starts, request)
+        answering = _answer(name, calls[name], data, starts, request)
+        answered = await (arrivals.admit(answering) if name in _ARRIVALS else answering)
         return Response(orjson.dumps(answered), media_type="application/json", headers=_UNCACHED)
 
     app.add_route("/api/call/{name}", answer, methods=["POST"])

@@ -19,7 +19,7 @@ from over_http import Browser
 from simulator.errors import InputError
 from ui import i18n, limits
 from ui.gradio_setup import KEPT_SESSIONS, mount_blocks
-from ui.limits import MAX_BODY, Bodies, PatientProtocol, Starts, client_group
+from ui.limits import MAX_BODY, Arrivals, Bodies, PatientProtocol, Starts, client_group
 from ui.security import Access
 from ui.server import players_blocks
 
@@ -111,6 +111,49 @@ def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:
         pass
     assert "请在" in answer["problem"]
     assert "html" in browser.call("page", path="/")
+
+
+async def test_arrivals_wait_for_each_other_but_not_for_one_that_waits_itself():
+    arrivals = Arrivals(slots=2, patience=0.02)
+    running: set[int] = set()
+    most = 0
+
+    async def compute(number):
+        nonlocal most
+        running.add(number)
+        most = max(most, len(running))
+        await asyncio.sleep(0.001)
+        running.remove(number)
+        return number
+
+    assert await asyncio.gather(*(arrivals.admit(compute(n)) for n in range(10))) == [*range(10)]
+    assert most == 2
+    model = asyncio.Event()
+    slow = [asyncio.create_task(arrivals.admit(model.wait())) for _ in range(2)]
+    assert await asyncio.wait_for(arrivals.admit(compute(10)), 1) == 10
+    model.set()
+    assert await asyncio.gather(*slow) == [True, True]
+
+
+async def test_an_arrival_that_fails_or_is_given_up_leaves_its_slot():
+    arrivals = Arrivals(slots=1)
+
+    async def fail():
+        raise LookupError("no such study")
+
+    with pytest.raises(LookupError):
+        await arrivals.admit(fail())
+    first = asyncio.create_task(arrivals.admit(asyncio.sleep(60)))
+    second = asyncio.create_task(arrivals.admit(asyncio.sleep(0, "second")))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await asyncio.wait_for(second, 1) == "second"
+    third = asyncio.create_task(arrivals.admit(asyncio.sleep(60)))
+    fourth = asyncio.create_task(arrivals.admit(asyncio.sleep(0)))
+    await asyncio.sleep(0)
+    fourth.cancel()
+    third.cancel()
+    assert await arrivals.admit(asyncio.sleep(0, "fifth")) == "fifth"
 
 
 def test_buckets_fill_again_and_are_each_clients_own() -> None:
