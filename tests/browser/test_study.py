@@ -107,7 +107,7 @@ def test_three_sets_by_keyboard(sets: Any, open_page: Any) -> None:
     played = [do_set(page)]
     for number in (2, 3):
         assert page.evaluate("document.activeElement.tagName") == "H1"
-        assert f"Set {number - 1} of 3" in page.inner_text("h1")
+        assert f"finished set {number - 1} of 3" in page.inner_text("h1")
         assert page.input_value("#st-code") == "THREE-DONE"
         assert broken_rules(page) == []
         page.keyboard.press("Tab")

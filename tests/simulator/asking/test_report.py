@@ -256,5 +256,5 @@ def test_the_report_has_what_plain_counting_gives(log, reader, run):
     "given", [(), ("read",), ("read_item",), ("record", "read", "read_item"), ("record", "read")]
 )
 def test_a_record_of_asking_is_made_in_one_of_two_ways(given):
-    with pytest.raises(ValueError, match="either `record`, or `read` and `read_item`"):
+    with pytest.raises(ValueError, match="either `record`, or both `read` and `read_item`"):
         AskingSpec(robot="a", user="b", **dict.fromkeys(given, print))
