@@ -28,6 +28,9 @@ from simulator.seats import Seat
 # How often a failed episode is run again within one command (each model call has its own retries).
 FAILED_AGAIN = 1
 
+# Episodes that may wait for the log in addition to those that are played.
+_MOST_SETTLING = 64
+
 SOFTWARE_VERSION = "software_version"
 """Askback's version in a run's configuration."""
 
@@ -167,7 +170,7 @@ async def play_jobs(
             if outcome.ending is not None:
                 on_ending(job, outcome.ending, outcome.scores)
 
-    workers = [asyncio.create_task(work()) for _ in range(2 * places)]
+    workers = [asyncio.create_task(work()) for _ in range(places + _MOST_SETTLING)]
     try:
         await asyncio.gather(*workers)
     except BaseException as first:

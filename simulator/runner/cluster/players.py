@@ -88,26 +88,26 @@ class Player:
         self._work, self._name = work, name
         self._jobs: asyncio.Queue[Job] = asyncio.Queue()
         self._played: list[Played] = []
-        self._pending = 0
-        self._idle = asyncio.Event()
+        self._pending = self._places = 0
+        self._hungry = asyncio.Event()
         self._playing: asyncio.Task[None] | None = None
 
     async def play(self, jobs: Sequence[Job]) -> list[Played] | AskbackError | LogError:
         """Accept more jobs; return the endings since the last call, or the error that stopped the player.
 
-        Returns after `_REPORT_SECONDS`, or as soon as no job is left.
+        Returns after `_REPORT_SECONDS`, or as soon as no job is left or a quarter of the places are free.
         """
         self._pending += len(jobs)
         if self._pending:
-            self._idle.clear()
+            self._hungry.clear()
         for job in jobs:
             self._jobs.put_nowait(job)
         self._playing = self._playing or asyncio.create_task(self._play())
-        idle = asyncio.create_task(self._idle.wait())
+        hungry = asyncio.create_task(self._hungry.wait())
         await asyncio.wait(
-            (self._playing, idle), timeout=_REPORT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            (self._playing, hungry), timeout=_REPORT_SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
-        idle.cancel()
+        hungry.cancel()
         if self._playing.done():
             return _portable_error(self._playing)
         played, self._played = self._played, []
@@ -122,6 +122,7 @@ class Player:
     async def _play(self) -> None:
         """Play jobs as they arrive, until cancelled."""
         work: Work = pickle.loads(self._work)
+        self._places = work.places
         async with AsyncExitStack() as stack:
             machine, seats, log = await self._open(work, stack)
             await play_jobs(
@@ -131,8 +132,8 @@ class Player:
     def _add_ending(self, job: Job, ending: Ending, scores: Sequence[Score]) -> None:
         self._played.append((job.episode.id, ending, scores))
         self._pending -= 1
-        if not self._pending:
-            self._idle.set()
+        if self._pending <= self._places * 3 // 4:
+            self._hungry.set()
 
     async def _open(self, work: Work, stack: AsyncExitStack) -> tuple[AnyMachine, Mapping[str, Seat], Relay]:
         os.environ.update(work.environment)
@@ -238,8 +239,8 @@ class _Dispatcher:
     async def serve(self, name: str, actor: Any) -> None:
         """Let a player play waiting jobs, until cancelled.
 
-        It gets as many as it has places, and as many again as ended during its last call, so that it does
-        not run out of jobs before the next one; but no more than its share of those that wait.
+        It gets as many as it has places, and in addition as many as have ever ended during one call, so that
+        it does not run out before the next call; but no more than its share of the waiting jobs.
         """
         assigned: dict[str, Job] = {}
         ahead = 0
@@ -264,7 +265,7 @@ class _Dispatcher:
                 del assigned[episode]
                 self._on_ending(ending, scores)
                 self._waiting.task_done()
-            ahead = len(answer)
+            ahead = max(ahead, len(answer))
 
     def _requeue(self, jobs: Collection[Job]) -> None:
         """Put a lost player's jobs back into the queue, in their logged state."""
