@@ -123,7 +123,7 @@ async def run_batch(
         on_progress(tally)
 
     if executor is None:
-        await _play_here(plan, jobs, log, min(concurrency, len(jobs)), on_ending)
+        await _play_here(plan, jobs, log, concurrency, on_ending)
     else:
         await executor(jobs, on_ending)
     return tally

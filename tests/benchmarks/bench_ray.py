@@ -1,7 +1,7 @@
 """The cost of a turn on a Ray cluster compared with one process. ``make bench``, after installing Ray.
 
 CPU is that of all processes together: players, the head that writes the log, the command, and Ray's own. It
-is measured in the second half of the dialogues, when all have started.
+is measured over the last three quarters of the dialogues, when all processes have started.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Measured(NamedTuple):
-    """The second half of a run: milliseconds of CPU and of time per turn."""
+    """The last three quarters of a run: milliseconds of CPU and of time per turn."""
 
     cpu: float
     wall: float
@@ -63,7 +63,7 @@ def cpu_of_family() -> float:
 
 
 class Meter:
-    """Reads clock and CPU in the middle and at the end."""
+    """Reads clock and CPU after a quarter and at the end."""
 
     def __init__(self, cpu: Callable[[], float]) -> None:
         self._cpu = cpu
@@ -71,7 +71,7 @@ class Meter:
         self.measured = Measured(0.0, 0.0)
 
     def __call__(self, tally: Tally) -> None:
-        if self._begun is None and tally.done >= tally.planned // 2:
+        if self._begun is None and tally.done >= tally.planned // 4:
             self._begun = tally.done, self._cpu(), time.perf_counter()
         elif self._begun is not None and tally.done == tally.planned:
             done, cpu, wall = self._begun
