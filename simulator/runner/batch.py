@@ -271,25 +271,35 @@ async def _play_job(
 ) -> Outcome:
     """Play an episode to its end, and once more if it fails; everything is on disk when this returns.
 
-    The caller has acquired `place`; it is released when the seats have nothing left to do.
+    The caller has acquired `place`; it is released when the seats have nothing left to do. A failed episode
+    keeps it for its next attempt: those who wait for jobs could have all others.
 
     Raises:
         LogError: if the log cannot be written.
         ServerDown: see `execute`.
     """
-    for episode in _attempts(job.episode):
-        is_first = episode.id == job.episode.id
-        if not is_first:
-            await place.acquire()
-        turns = job.turns if is_first else ()
-        if not turns:
-            log.post(job.row)
-            log.post(episode)
-        recorder = Recorder(log, durable=False, on_settling=place.release)
-        live = ActiveEpisode(episode=episode, item=job.item, seats=seats, record=recorder)
-        outcome = await execute(machine, live, log, recorder, turns)
-        if outcome.ending is None or outcome.ending.status != "failed":
-            break
+    occupied = True
+
+    def on_played(ending: Ending | None) -> None:
+        nonlocal occupied
+        if occupied and (ending is None or ending.status != "failed"):
+            occupied = False
+            place.release()
+
+    try:
+        for episode in _attempts(job.episode):
+            turns = job.turns if episode.id == job.episode.id else ()
+            if not turns:
+                log.post(job.row)
+                log.post(episode)
+            recorder = Recorder(log, durable=False)
+            live = ActiveEpisode(episode=episode, item=job.item, seats=seats, record=recorder)
+            outcome = await execute(machine, live, log, recorder, turns, on_played)
+            if outcome.ending is None or outcome.ending.status != "failed":
+                break
+    finally:
+        if occupied:
+            place.release()
     return outcome
 
 

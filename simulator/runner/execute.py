@@ -27,13 +27,9 @@ class Recorder:
         turns: the recorded turns.
     """
 
-    def __init__(
-        self, log: RowSink, *, durable: bool, on_settling: Callable[[], None] = lambda: None
-    ) -> None:
-        """Record into `log`; `settle` calls `on_settling` first, when the seats have nothing left to do."""
+    def __init__(self, log: RowSink, *, durable: bool) -> None:
         self._log = log
         self._durable = durable
-        self._on_settling = on_settling
         self._posted = Posted()
         self.turns: list[Turn] = []
 
@@ -55,7 +51,6 @@ class Recorder:
         Raises:
             LogError: the first error of a turn.
         """
-        self._on_settling()
         await self._log.aflush()
         self._posted.check()
 
@@ -75,11 +70,17 @@ class Outcome:
 
 
 async def execute(
-    machine: AnyMachine, live: ActiveEpisode, log: RowSink, recorder: Recorder, turns: Sequence[Turn] = ()
+    machine: AnyMachine,
+    live: ActiveEpisode,
+    log: RowSink,
+    recorder: Recorder,
+    turns: Sequence[Turn] = (),
+    on_played: Callable[[Ending | None], None] = lambda ending: None,
 ) -> Outcome:
     """Play `live` from `turns` on until it ends or a person is next to move; write ending and scores.
 
-    `recorder`: the recorder of `live`.
+    `recorder`: the recorder of `live`; `on_played`: called when the seats have nothing left to do, before the
+    log is awaited.
 
     A seat that breaks the rules or refuses aborts the episode; a model that fails makes it ``failed``, to be
     run again. Earlier turns stay in the log.
@@ -109,6 +110,7 @@ async def execute(
     except Exception as error:  # a bug in one seat's code must not end a run of thousands
         ending = _ending(live, "failed", "infrastructure", traced(error))
         log.post(traceback_event(live))
+    on_played(ending)
     await recorder.settle()
     if ending is None:
         return Outcome(state, None)

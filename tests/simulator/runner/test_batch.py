@@ -8,7 +8,7 @@ from logs import LogError, LogReader, LogWriter
 from simulator.clarq.machine import MACHINE
 from simulator.errors import InputError
 from simulator.models import Unavailable
-from simulator.runner.batch import run_batch
+from simulator.runner.batch import Job, play_jobs, run_batch
 from simulator.runner.build import build_plan
 from simulator.seats import ScriptSeat
 from trees.sources import load_builtin
@@ -221,6 +221,33 @@ async def test_a_failed_episode_is_run_again_at_once_and_then_in_the_next_sittin
     texts = [turn["text"] for turn in contents(reader)[attempts[-1].id][2]]
     assert texts == [turn["text"] for turn in uninterrupted[base][2]]
     assert reader.progress("run").done == 4
+
+
+async def test_a_failed_episode_is_run_again_while_the_other_places_wait_for_jobs(log, reader):
+    def fail(view):
+        raise Unavailable("the server is away")
+
+    failing = plan(TASKS[:1], offline(seeker=ScriptSeat(fail)))
+    await log.write(failing.run)
+    jobs = asyncio.Queue()
+    for episode, row, item in failing.episodes():
+        jobs.put_nowait(Job(episode, row, item))
+    ended = asyncio.get_running_loop().create_future()
+    playing = asyncio.create_task(
+        play_jobs(
+            MACHINE,
+            failing.seats,
+            log,
+            jobs.get,
+            places=1,
+            on_ending=lambda job, ending, scores: ended.set_result(ending),
+        )
+    )
+    ending = await asyncio.wait_for(ended, 10)
+    assert (ending.status, ending.episode_id[-2:]) == ("failed", "#1")
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await playing
 
 
 async def test_a_run_name_may_hold_the_attempts_mark(log, reader):
