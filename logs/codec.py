@@ -67,7 +67,7 @@ def stored_columns(table: Table) -> tuple[str, ...]:
 
 
 class _Plan(NamedTuple):
-    """How to encode a row: a getter of its values, and the places of JSON, big integers, reals, booleans."""
+    """The encoding of a row: a getter of its values, places of JSON, big integers, reals, booleans."""
 
     take: Callable[[Any], Values]
     json: tuple[int, ...]

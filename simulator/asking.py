@@ -36,7 +36,7 @@ from simulator.runner.logged import ENDED, ERASED, endings_of_runs, played_items
 
 PERSON: Final = "person"
 Need = Literal["person", "inferred", "nothing"]
-"""What settles the open points of an item; see above."""
+"""The source that settles the open points of an item; see above."""
 
 
 class Decision(NamedTuple):

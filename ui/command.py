@@ -201,15 +201,15 @@ def read_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
     """
     if not files:
         return {}
-    found: dict[str, list[studies.Study]] = {
+    chosen: dict[str, list[studies.Study]] = {
         benchmark.name: [] for benchmark in catalog.installed() if material_type(benchmark) is not None
     }
     for file in files:
         study = studies.read_study(file)
-        if study.benchmark not in found:
-            raise InputError(f"{file}: {study.benchmark} has no studies; these do: {', '.join(found)}.")
-        found[study.benchmark].append(study)
-    return found
+        if study.benchmark not in chosen:
+            raise InputError(f"{file}: {study.benchmark} has no studies; these do: {', '.join(chosen)}.")
+        chosen[study.benchmark].append(study)
+    return chosen
 
 
 def _serve(server: FastAPI, host: str, port: int) -> None:

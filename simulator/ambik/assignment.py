@@ -124,7 +124,7 @@ class KitchenStudy(ItemStudy[Settings]):
 
     @property
     def needs(self) -> Mapping[str, Needs]:
-        """What the method needs from the model opposite, if that runs on a server."""
+        """The needs of the method from the model opposite, if that runs on a server."""
         method = self.settings.method
         players = {**self.seating, **self.study.pairing.partner}
         needs: dict[str, Needs] = {}

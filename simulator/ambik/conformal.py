@@ -68,7 +68,7 @@ def caution(code: Code, **numbers: float) -> Caution:
 NO_PROMISE: Final = caution("no_promise")
 """The caution for sets made by the rule of the published code."""
 MARGINAL: Final = caution("marginal")
-"""What the guarantee covers and what it does not; to be shown with the numbers of every calibration."""
+"""The coverage and limits of the guarantee; to be shown with the numbers of every calibration."""
 
 
 class Range(NamedTuple):

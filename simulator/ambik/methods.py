@@ -61,7 +61,7 @@ SEED: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What a method may know about the entire data set.
+    """Facts that a method may know about the entire data set.
 
     Attributes:
         vocabulary: names of all objects and appliances, any of which an option may mention (spec 8.2).

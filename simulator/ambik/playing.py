@@ -146,7 +146,7 @@ Exchanges = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotKnows:
-    """What a robot knows.
+    """The robot's view of a task.
 
     Attributes:
         item: scene, task, plan and offered options, without what a robot must not know (`blinded`); the
@@ -167,7 +167,7 @@ class RobotKnows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserKnows:
-    """What the user knows.
+    """The user's view of a task.
 
     Attributes:
         item: the complete item: a user knows the clear task and the data's answer.
@@ -180,6 +180,6 @@ class UserKnows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorKnows:
-    """What an annotator knows."""
+    """The annotator's view of a draft."""
 
     item: DraftItem

@@ -33,7 +33,7 @@ from simulator.ambik.topics import (
 )
 
 Interpretation = Literal["", "open", "yes", "no"]
-"""How a question is understood: not at all, as asking for what is open, or as answered by yes or no."""
+"""The interpretation of a question: none, asking for what is open, or answered by yes or no."""
 
 _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
 # Statements about what the speaker likes, has or does are not questions.

@@ -16,7 +16,7 @@ from simulator.tables.builtin import read_yaml
 
 Ambiguity = Literal["preferences", "common_sense_knowledge", "safety"]
 AMBIGUITIES: Final[tuple[Ambiguity, ...]] = get_args(Ambiguity)
-"""What resolves the ambiguity of a pair, in the order of the paper's tables."""
+"""The source that resolves the ambiguity of a pair, in the order of the paper's tables."""
 
 TaskType = Literal["unambiguous_direct", "preferences", "common_sense_knowledge", "safety"]
 TASK_TYPES: Final[tuple[TaskType, ...]] = get_args(TaskType)

@@ -87,7 +87,7 @@ def word_table() -> QuestionWords:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What is open in a task, in the form in which questions are matched against it.
+    """The open part of a task, in the form in which questions are matched against it.
 
     Attributes:
         facets: the possible kinds of answer.

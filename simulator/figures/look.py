@@ -82,7 +82,7 @@ _HEX: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class Stroke(NamedTuple):
-    """How a series is drawn in all panels.
+    """The style of a series in all panels.
 
     Attributes:
         colour: a name in `COLOURS`, or ``#rrggbb``.

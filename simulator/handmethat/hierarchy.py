@@ -80,7 +80,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Subclass:
-    """How many things of a subclass a scene draws, and where they start (spec 1.3).
+    """The number of things of a subclass in a scene, and where they start (spec 1.3).
 
     Attributes:
         kinds: least and most types drawn.

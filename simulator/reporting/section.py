@@ -98,7 +98,7 @@ class Problems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEndings:
-    """How the episodes of a report's runs ended.
+    """The endings of the episodes of a report's runs.
 
     Attributes:
         statuses: status -> number of episodes; ``open`` for those not ended, ``erased`` for those of

@@ -230,7 +230,7 @@ Resources = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """Where work runs.
+    """The processes or cluster that do the work.
 
     Attributes:
         executor: ``local``, ``ray`` or ``ray:ADDRESS``.

@@ -26,7 +26,7 @@ _MAX_FAULTS: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """How a benchmark's files are registered.
+    """The registration of a benchmark's files.
 
     Attributes:
         kept: the kinds to register; all if empty.

@@ -280,15 +280,15 @@ def _list_with_detail(
 
 def filters(every: Iterable[Values], most: int) -> dict[str, Sequence[str]]:
     """Return the fields that have at least two and at most `most` different values, with these values."""
-    found: dict[str, dict[str, None]] = {}
+    values_by_field: dict[str, dict[str, None]] = {}
     for values in every:
         for name, value in values.items():
-            found.setdefault(name, {}).update(dict.fromkeys(as_values(value)))
+            values_by_field.setdefault(name, {}).update(dict.fromkeys(as_values(value)))
     return {
         name: sorted(values, key=lambda value: (len(value), value))
         if all(map(str.isdecimal, values))
         else [*values]
-        for name, values in found.items()
+        for name, values in values_by_field.items()
         if 1 < len(values) <= most
     }
 

@@ -201,12 +201,12 @@ def headlines(reader: LogReader, run: str) -> Headlines:
     except InputError:
         return ()
     frame = frames.episodes(reader, [run])
-    found = []
+    headlines = []
     for metric in present_metrics(benchmark, frame)[:_METRICS]:
         if (mean := mean_of(frame, metric, benchmark.cluster)) is not None:
             cell = estimate(mean, Column(metric.title, 3 if metric.is_share else 2))
-            found.append(Headline(metric.title, cell, mean.value))
-    return tuple(found)
+            headlines.append(Headline(metric.title, cell, mean.value))
+    return tuple(headlines)
 
 
 def _starter_commands(language: str) -> list[str]:

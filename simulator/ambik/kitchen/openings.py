@@ -216,7 +216,7 @@ By = Literal["", "text", "sense", "guess"]
 
 @dataclass(frozen=True)
 class Case:
-    """What the robot knows of a task.
+    """A task as the robot knows it.
 
     Attributes:
         objects: names of the scene's objects.

@@ -28,7 +28,7 @@ END: Final = 3
 _SPECIAL: Final = ("<pad>", "<unknown>", "<begin>", "<end>", "[SEP]")
 _WORDS: Final = re.compile(r"\[SEP\]|\w+|[^\w\s]")
 Oracle = Literal["none", "goal", "subgoal"]
-"""What a robot is given in addition to the task: nothing, the goal's formula or the subgoal's."""
+"""Information given in addition to the task: nothing, the goal's formula or the subgoal's."""
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,8 @@ def lost_and_doubled(reader: LogReader, acknowledged: Sequence[tuple[str, str]])
         for turn in reader.turns(episode.id)
         if episode.seats[turn.seat] == PERSON and turn.key
     }
-    found = {(episode, key) for episode, key, _ in logged}
-    return len(expected - found), len(logged) - len(expected & found)
+    sent = {(episode, key) for episode, key, _ in logged}
+    return len(expected - sent), len(logged) - len(expected & sent)
 
 
 def bots_command(
