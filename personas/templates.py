@@ -20,7 +20,7 @@ import hashlib
 import os
 import re
 import traceback
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -185,6 +185,10 @@ class _Environment(ImmutableSandboxedEnvironment):
             return getattr(obj, attribute)
         return super().getattr(obj, attribute)
 
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        # Jinja's chain of dictionaries is ten times as slow to copy, as every `render` does.
+        return {**self.globals, **(d or {})}
+
 
 @lru_cache(maxsize=32)
 def _environment(override: str | None) -> ImmutableSandboxedEnvironment:
@@ -211,8 +215,6 @@ def _load(override: str | None, name: str, language: str) -> _Loaded:
     try:
         sources = dict(_sources(environment, file))
         template = environment.get_template(file)
-        # Every `render` copies the globals, which is ten times as fast from a plain dictionary.
-        template.globals = dict(template.globals)
     except TemplateNotFound as error:
         raise TemplateError(_missing_message(override, file, str(error))) from error
     except TemplateSyntaxError as error:
