@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple
 
 from logs.paths import home
 from simulator.errors import InputError
-from simulator.whole import write_whole
+from simulator.output_files import write_atomically
 
 MANIFEST = "dataset.json"
 MAX_FILES = 5_000
@@ -272,7 +272,7 @@ def remove(name: str) -> Dataset:
 
 def _point_at(dataset: Dataset) -> None:
     root = data_folder() / dataset.name
-    write_whole(root / MANIFEST, json.dumps(asdict(dataset), ensure_ascii=False, indent=2))
+    write_atomically(root / MANIFEST, json.dumps(asdict(dataset), ensure_ascii=False, indent=2))
     for old in root.iterdir():
         if old.is_dir() and old != dataset.folder and not old.name.startswith("."):
             shutil.rmtree(old, ignore_errors=True)

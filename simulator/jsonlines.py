@@ -24,7 +24,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from logs.rows import Item, content_hash
 from simulator.errors import InputError
 from simulator.fields import FieldFault, first_fault, shortened
-from simulator.whole import write_whole
+from simulator.output_files import write_atomically
 from trees.faults import Fault, json_problem
 
 T = TypeVar("T")
@@ -181,7 +181,7 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
     Raises:
         InputError: if it cannot be written.
     """
-    write_whole(path, (f"{line}\n" for line in lines))
+    write_atomically(path, (f"{line}\n" for line in lines))
 
 
 def without_lines(path: str | Path, numbers: Collection[int]) -> bool:

@@ -45,13 +45,13 @@ def print_runs(
         InputError: if a section cannot be made, after printing the others.
     """
     report = run_summary(reader, benchmark, runs, exclude_aborted=exclude_aborted)
-    print_whole(console, report)
+    print_run_report(console, report)
     if benchmark.report is not None and benchmark.report.summary:
         console.print(f"[dim]Full report:[/dim] askback report {benchmark.name} {' '.join(runs)}")
     require_complete(report)
 
 
-def print_whole(console: Console, report: Report) -> None:
+def print_run_report(console: Console, report: Report) -> None:
     """Print a report: how episodes ended, its sections, and the models' usage."""
     if report.endings is not None:
         print_endings(console, report.runs, report.endings)

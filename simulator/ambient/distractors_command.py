@@ -32,7 +32,7 @@ from simulator.generation import Journal, each, key_of, open_model, resumable
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.models.fleet import address_of
 from simulator.models.weights import imported, load_weights
-from simulator.runner.command import asked_how, refuse_idle_options
+from simulator.runner.command import answer_options, refuse_idle_options
 from simulator.runner.options import NO_FLAGS, ModelFlags, SeedOption, asks_models
 from simulator.runner.run_summary import counted, say
 from simulator.seeds import derive_seed
@@ -275,7 +275,7 @@ def generate_distractors(
     path = log or default_path()
     options = flags.options(path, seed=seed)
     refuse_idle_options(options, asked=model is not None)
-    model_settings = asked_how(options)
+    model_settings = answer_options(options)
     settings: list[Any] = [
         str(model or translator),
         address_of(options.base_url) or None,

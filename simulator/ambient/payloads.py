@@ -20,7 +20,7 @@ claim          ``paraphrases`` of ``{text, probabilities, score}``, ``score``, `
 People's turns also have ``person`` (true), ``private`` (fields removed when they are erased, see
 `logs.erase`), ``shown_at`` and ``keys_used``; models' turns have ``decoding`` if a model was called.
 
-If a model aborts an episode, its missing answers count as empty (`with_silence`) and the episode as
+If a model aborts an episode, its missing answers count as empty (`fill_missing_answers`) and the episode as
 unsuccessful (`simulator.runner.logged`). Judgment tasks have no success: an annotator who aborts has given no
 judgment and does not count as an annotator.
 
@@ -269,7 +269,7 @@ _NOTHING: Final = Reply(
 )
 
 
-def with_silence(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def fill_missing_answers(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the turns of an aborted episode, with an empty answer for each missing step."""
     options = Options.read(episode.options)
     missing = task_steps(item)[len(turns) :]

@@ -24,7 +24,7 @@ from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrat
 from simulator.ambik.predicting import ScoredDecision, apply_threshold, calibrate, prepare, recalibrate
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, Outcome, PairForm
 from simulator.ambik.terms import CONFORMAL, Settings
-from simulator.runner.logged import ENDED, PlayedItem, played_items, required_run, sitter
+from simulator.runner.logged import ENDED, PlayedItem, occupant, played_items, required_run
 
 _RUNS_SHOWN: Final = 5
 
@@ -120,7 +120,7 @@ def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = ""
     made = read_decision(
         turn.payload, item, episode_id=episode.id, run=episode.run_id, answer=answer, seconds=turn.seconds
     )
-    return replace(made, generator=sitter(episode, ROBOT)) if made.method == "person" else made
+    return replace(made, generator=occupant(episode, ROBOT)) if made.method == "person" else made
 
 
 def options_of(reader: LogReader, run_id: str) -> Options:

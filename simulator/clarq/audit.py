@@ -41,7 +41,7 @@ from simulator.jsonlines import Duplicates, DuplicatesOption
 from simulator.models import ModelOptions, Needs
 from simulator.reporting import Report, Section, json_text, print_report
 from simulator.runner.build import Models
-from simulator.runner.command import asked_how, refuse_idle_options
+from simulator.runner.command import answer_options, refuse_idle_options
 from simulator.runner.logged import ERASED
 from simulator.runner.options import NO_FLAGS, JsonOption, ModelFlags, asks_models
 from simulator.seats import Line
@@ -277,7 +277,7 @@ def audit_provider(
         compared, outcomes = asyncio.run(
             _audit_named(provider, dialogues, options, multi=multi, replays=replayed)
         )
-        asked = asked_how(options)
+        asked = answer_options(options)
         sections = [
             audit_section(
                 compared, outcomes, provider=provider, multi=multi, show=show, erased=erased, asked=asked

@@ -33,7 +33,7 @@ from simulator.errors import InputError
 from simulator.fields import first_fault
 from simulator.frames import Frames
 from simulator.jsonlines import CODE, Duplicates, DuplicatesOption
-from simulator.reports import build_report, print_whole
+from simulator.reports import build_report, print_run_report
 from simulator.runner.logged import erased_episodes
 from simulator.runner.machines import task_turns
 from simulator.runner.run_summary import print_problems, say
@@ -379,7 +379,7 @@ def import_clarq(
             imported = import_results(results, writer, run)
         with LogReader(path) as reader:
             console.print(f"[dim]run[/dim] {imported.id} [dim]in[/dim] {path}")
-            print_whole(
+            print_run_report(
                 console, build_report(BENCHMARK, Frames(log=reader, runs=(imported.id,), draws=False))
             )
         results.print_left_out()

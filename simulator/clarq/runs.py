@@ -49,7 +49,7 @@ from simulator.models import (
 from simulator.models.schema import parsed
 from simulator.orders import Limit, RunOrder, RunSpec, Selection
 from simulator.runner.build import Models
-from simulator.runner.command import Afterwards, RunRequest, asked_how, read_ranges, refuse_idle_options
+from simulator.runner.command import Afterwards, RunRequest, answer_options, read_ranges, refuse_idle_options
 from simulator.runner.options import ModelFlags
 from simulator.runner.run_summary import say
 from simulator.seeds import balanced
@@ -286,7 +286,7 @@ async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReade
     try:
         judge = models(name)
         await run_preflight(judge, Needs(schema=True))
-        decoding = asked_how(options)
+        decoding = answer_options(options)
         await judge_run(reader, log, run_id, judge, decoding=decoding, on_lost=_warn_no_verdict)
     finally:
         await models.close()

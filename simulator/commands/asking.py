@@ -22,11 +22,11 @@ from simulator.commands.asking_measures import Row, rows
 from simulator.commands.report import RunsArgument
 from simulator.errors import InputError
 from simulator.figures import Bars, Cell, Figure, Panel, Table, save
+from simulator.output_files import write_atomically
 from simulator.reporting import Report, Section
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
 from simulator.runner.run_summary import print_aborted
 from simulator.stats import Interval
-from simulator.whole import write_whole
 
 Columns = Mapping[str, str]
 """Heading -> field of a row."""
@@ -273,10 +273,10 @@ def write(report: AskingReport, folder: Path) -> list[str]:
         InputError: if a file cannot be written.
     """
     text = json.dumps(plain(report), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    written = [write_whole(folder / "asking.json", text)]
+    written = [write_atomically(folder / "asking.json", text)]
     for name, lines in (("asking", report.rows), ("asking-by-kind", report.by_kind)):
-        written.append(write_whole(folder / f"{name}.csv", whole_table(lines, _TITLE).to_csv()))
-        written.append(write_whole(folder / f"{name}.tex", printed_table(lines).to_latex()))
+        written.append(write_atomically(folder / f"{name}.csv", whole_table(lines, _TITLE).to_csv()))
+        written.append(write_atomically(folder / f"{name}.tex", printed_table(lines).to_latex()))
     if (figure := asking_figure(report.rows)) is not None:
         written += [save(figure, folder / f"{figure.name}.{suffix}") for suffix in DRAWN_AS]
     return list(map(str, written))

@@ -35,7 +35,7 @@ from simulator.reporting import (
     report_latex,
     write_report,
 )
-from simulator.reports import build_report, print_whole
+from simulator.reports import build_report, print_run_report
 from simulator.runner.build import machine_of
 from simulator.runner.options import (
     DataOption,
@@ -177,7 +177,7 @@ def tell(
         case "latex":
             typer.echo(report_latex(report), nl=False)
         case _:
-            print_whole(Console(), report)
+            print_run_report(Console(), report)
     problems = report.problems
     print_problems(title, problems.faults, problems.unreadable, problems.passed_over, [*files, *written])
     for sentence in problems.unexpected:

@@ -76,7 +76,7 @@ def score_command(
 ) -> None:
     """Score a run again from its logged turns; the new scores are appended to the log."""
     from simulator.reporting import json_text
-    from simulator.reports import print_whole, require_complete, run_summary  # these bring pandas
+    from simulator.reports import print_run_report, require_complete, run_summary  # these bring pandas
 
     path, engine = log or default_path(), engine_of(executor, workers, worth=False)
     with LogReader(path) as reader:
@@ -100,7 +100,7 @@ def score_command(
     if as_json:
         typer.echo(json_text(report))
     else:
-        print_whole(Console(), report)
+        print_run_report(Console(), report)
     require_complete(report)
 
 

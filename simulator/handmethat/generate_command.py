@@ -33,11 +33,11 @@ from simulator.handmethat.items import LEVELS, Level, Sample, item_row
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import FORMER, load_profile
 from simulator.handmethat.statistics import facts_of, statistics, statistics_report, to_csv
+from simulator.output_files import write_atomically
 from simulator.reporting import print_report
 from simulator.runner.command import read_ranges
 from simulator.runner.options import LOCAL, ExecutorOption, JsonOption, RootSeedOption
 from simulator.runner.spreading import engine_of
-from simulator.whole import write_whole
 
 BALANCED: Final = "balanced"
 FREE: Final = "free"
@@ -301,4 +301,4 @@ def stats_command(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        write_whole(out, text)
+        write_atomically(out, text)

@@ -18,8 +18,8 @@ from simulator.figures.files import svg_address, svg_data
 from simulator.figures.interactive import FONT
 from simulator.figures.look import DARK, LIGHT
 from simulator.figures.tables import escape_latex, shown
+from simulator.output_files import write_atomically
 from simulator.reporting.section import Drawing, Report, Section, plain
-from simulator.whole import write_whole
 from trees.faults import fault_text
 
 SUFFIXES: Final = ("png", "svg", "pdf", "html", "csv", "json")
@@ -99,17 +99,17 @@ def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_A
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file; name a folder")
     written = [
-        write_whole(folder / "report.json", json_text(report) + "\n"),
-        write_whole(folder / "report.html", html_page(report)),
+        write_atomically(folder / "report.json", json_text(report) + "\n"),
+        write_atomically(folder / "report.html", html_page(report)),
     ]
     for section in report.sections:
         for name, table in section.named_tables():
-            written.append(write_whole(folder / f"{name}.csv", table.to_csv()))
-            written.append(write_whole(folder / f"{name}.tex", latex_table(table, name, section.title)))
+            written.append(write_atomically(folder / f"{name}.csv", table.to_csv()))
+            written.append(write_atomically(folder / f"{name}.tex", latex_table(table, name, section.title)))
         for figure in section.figures:
             written += _save_figure(figure, folder, suffixes)
         if section.text:
-            written.append(write_whole(folder / f"{section.name}.txt", section.text + "\n"))
+            written.append(write_atomically(folder / f"{section.name}.txt", section.text + "\n"))
     return written
 
 

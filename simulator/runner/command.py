@@ -127,7 +127,7 @@ class RunRequest:
         )
 
 
-def asked_how(options: ModelOptions) -> dict[str, Any]:
+def answer_options(options: ModelOptions) -> dict[str, Any]:
     """Return the options that change models' answers; empty if none is set, to match older runs."""
     chosen = {
         "decoding": options.decoding.chosen,
@@ -139,7 +139,7 @@ def asked_how(options: ModelOptions) -> dict[str, Any]:
 
 def service_name(model: str, options: ModelOptions) -> str:
     """Return a model with its address and answer options, as part of the keys of its answers in a journal."""
-    chosen = asked_how(options)
+    chosen = answer_options(options)
     settings = [json.dumps(chosen, ensure_ascii=False, sort_keys=True)] if chosen else []
     return " ".join((addressed(model), address_of(options.base_url), *settings))
 
@@ -261,7 +261,7 @@ def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
     names = {seat: who for seat, who in request.seats.items() if isinstance(who, str)}
     if servers := {seat: name for seat, name in names.items() if bare_name(name) != name}:
         added["servers"] = {seat: addressed(name) for seat, name in servers.items()}
-    added |= asked_how(settings.models)
+    added |= answer_options(settings.models)
     return build_plan(
         machine=request.machine,
         items=request.items,

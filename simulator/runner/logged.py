@@ -43,8 +43,8 @@ class PlayedItem(NamedTuple):
         return [turn for turn in self.turns if turn.payload.get("kind") == kind]
 
     def who(self, seat: str) -> str:
-        """Return the seat's occupant: a person's pseudonym, or a name (see `sitter`)."""
-        return sitter(self.episode, seat)
+        """Return the seat's occupant: a person's pseudonym, or a name (see `occupant`)."""
+        return occupant(self.episode, seat)
 
 
 class Endings(NamedTuple):
@@ -140,7 +140,7 @@ def played_items(
             yield PlayedItem(episode, items[episode.item_hash], played.turns, ending)
 
 
-def sitter(episode: Episode, seat: str) -> str:
+def occupant(episode: Episode, seat: str) -> str:
     """Return the occupant of a seat: a person's pseudonym, if any, else the name."""
     name = episode.seats.get(seat, "")
     return episode.participant_id or name if name == PERSON else name

@@ -152,7 +152,7 @@ def continuable(reader: LogReader, processes: RunProcesses) -> tuple[str, ...]:
         # Another program's process is only known by its rows in the log.
         return state == "playing" if state else _time_since_event(reader, event) < _RECENT
 
-    events = reversed([*begun_by(reader).items()])
+    events = reversed([*start_events(reader).items()])
     return tuple(run for run, event in events if _is_unfinished(reader, run) and not is_played(event))
 
 
@@ -171,6 +171,6 @@ def _time_since_event(reader: LogReader, event: Event) -> timedelta:
     return datetime.now(UTC) - datetime.fromisoformat(max(newest or "", event.created_at))
 
 
-def begun_by(reader: LogReader) -> Mapping[str, Event]:
+def start_events(reader: LogReader) -> Mapping[str, Event]:
     """Return the latest start event of each run, by run; runs of older logs have none."""
     return {event.run_id: event for event in reader.events(kind=RUN_STARTED) if event.run_id}

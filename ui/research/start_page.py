@@ -13,7 +13,7 @@ import gradio as gr
 from simulator import catalog
 from simulator.commands.run import Group, RunForm, run_form
 from simulator.errors import AskbackError, InputError
-from simulator.runner.processes import StartedRun, begun_by, continuable
+from simulator.runner.processes import StartedRun, continuable, start_events
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, html, markup, part
@@ -144,7 +144,7 @@ class StartPage:
 
     def _describe_state(self, run: StartedRun) -> str:
         reader = self.office.reader
-        played = [name for name, event in begun_by(reader).items() if event.details["process"] == run.id]
+        played = [name for name, event in start_events(reader).items() if event.details["process"] == run.id]
         return markup(
             self.visit,
             "start_run",
@@ -164,5 +164,5 @@ class StartPage:
             if run not in continuable(reader, self.office.processes):
                 raise InputError(f"{run}: nothing is left to play.", code="run_not_left", run=str(run))
             form = run_form(catalog.find(reader.run(run).benchmark), self.office.offered)
-            options = begun_by(reader)[run].details["options"]
+            options = start_events(reader)[run].details["options"]
             self.office.processes.start(form.words(form.checked(options)))

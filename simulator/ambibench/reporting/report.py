@@ -19,7 +19,7 @@ from pydantic import Field
 from logs import LogReader
 from simulator.ambibench.coding import Agreement, agreement, judgments_of
 from simulator.ambibench.graph import MACHINE
-from simulator.ambibench.prompt import PARTICIPANT, with_silence
+from simulator.ambibench.prompt import PARTICIPANT, fill_missing_answers
 from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, scored, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.frame import RESAMPLES, trial_frame
@@ -217,7 +217,7 @@ def summary_section(source: Frames) -> Section:
 def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) -> pd.DataFrame:
     """Return a row per episode of a run that counts: item, number of labels, and the latest scores.
 
-    Episodes aborted by a failing seat are scored with empty answers for missing ones (`prompt.with_silence`).
+    Episodes aborted by a failing seat are scored with empty answers in place of missing ones.
     """
     stored: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run):
@@ -229,7 +229,7 @@ def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) ->
     ):
         values: Mapping[str, Any] = stored.get(episode.id, {})
         if ending.status not in ENDED:
-            turns = with_silence(item, episode.id, turns)
+            turns = fill_missing_answers(item, episode.id, turns)
             values = {score.metric: score.value for score in MACHINE.score(item, turns, ())}
         if values:
             labels = sum(turn.payload.get("kind") == "answer" for turn in turns)

@@ -35,11 +35,11 @@ from simulator.ambient.true_false import true_false_measures
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
 from simulator.jsonlines import write_lines
+from simulator.output_files import file_name
 from simulator.reporting import Section, slug
 from simulator.runner.logged import PlayedItem, required_run
 from simulator.stats import Interval
 from simulator.tables.spec import TableSpec
-from simulator.whole import file_name
 
 _MEASURED: Final[Mapping[Task, Callable[[Sequence[Any]], Any]]] = {
     "crowd": crowd_measures,

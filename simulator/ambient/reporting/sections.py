@@ -53,9 +53,9 @@ from simulator.errors import InputError
 from simulator.figures import Cell, Column, Figure, Table, Venn
 from simulator.frames import Frames
 from simulator.jsonlines import left_out
+from simulator.output_files import write_atomically
 from simulator.reporting import Drawing, Problems, Report, Section, numbered, report_latex
 from simulator.stats import Interval
-from simulator.whole import write_whole
 
 _TESTS: Final[Mapping[tuple[str, str], str]] = {
     # Kind of results and key of the measure -> heading; keys of people's judgments also contain the model.
@@ -270,10 +270,10 @@ def write_files(source: Frames) -> Iterator[object]:
     if settings.export is not None:
         yield from export_runs(settings.export, contents.played)
     if settings.csv is not None:
-        yield write_whole(settings.csv, exact_table(contents.results).to_csv())
+        yield write_atomically(settings.csv, exact_table(contents.results).to_csv())
     if settings.latex is not None:
         sections = [replace(section, exact=()) for section in report_sections(source)]
-        yield write_whole(settings.latex, report_latex(Report(title="", sections=numbered(sections))))
+        yield write_atomically(settings.latex, report_latex(Report(title="", sections=numbered(sections))))
 
 
 # ---- tables over several models

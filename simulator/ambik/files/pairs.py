@@ -17,6 +17,7 @@ from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, Ambiguity, Member, Part
 from simulator.errors import InputError
 from simulator.jsonlines import Row, report_duplicates
+from simulator.output_files import write_atomically
 from simulator.tables.cells import (
     SAME_ID,
     Columns,
@@ -29,7 +30,6 @@ from simulator.tables.cells import (
     read_table,
     spelled,
 )
-from simulator.whole import write_whole
 from trees.faults import Fault
 
 OLD_NAMES: Final = {
@@ -230,7 +230,7 @@ def write_pairs_file(path: str | Path, pairs: Iterable[Pair]) -> Path:
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(map(cells, pairs))
-    return write_whole(path, out.getvalue())
+    return write_atomically(path, out.getvalue())
 
 
 def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:

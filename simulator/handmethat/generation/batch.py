@@ -37,10 +37,10 @@ from simulator.handmethat.items import LEVELS, Level, task_to_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.statistics import Facts
+from simulator.output_files import write_atomically
 from simulator.runner.options import HERE, Engine
 from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
-from simulator.whole import write_whole
 
 # Attempts per line of the journal.
 _GROUP: Final = 32
@@ -299,7 +299,7 @@ class Journal:
     def finish(self) -> None:
         """Replace the journal by the result file."""
         content = {"plan": self.plan.to_json(), **self.tally.model_dump(mode="json", exclude={"cpu"})}
-        write_whole(self.folder / RESULT, json.dumps(content, indent=1) + "\n")
+        write_atomically(self.folder / RESULT, json.dumps(content, indent=1) + "\n")
         (self.folder / JOURNAL).unlink(missing_ok=True)
         self.done = True
 

@@ -13,7 +13,7 @@ from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.commands.run import run_form
 from simulator.errors import ConflictError, InputError
-from simulator.runner.processes import RunProcesses, begun_by
+from simulator.runner.processes import RunProcesses, start_events
 
 FORM = run_form(catalog.find("clarq"), ["openai/gpt-4o"])
 CHOSEN = {"limit": 6, "repeat": 30, "concurrency": 1, "run": "mine"}
@@ -63,11 +63,11 @@ def test_a_run_that_is_stopped_and_gone_on_with_has_the_rows_of_one_that_was_not
         first = runs.start(FORM.words(values))
         with pytest.raises(ConflictError, match="already"):
             runs.start(FORM.words(values))
-        wait(lambda: begun_by(reader) and reader.progress("mine").done >= 3)
+        wait(lambda: start_events(reader) and reader.progress("mine").done >= 3)
         assert runs.stop(first.id).state == "stopped"
         stopped = reader.progress("mine").done
         assert 3 <= stopped < 180
-        event = begun_by(reader)["mine"]
+        event = start_events(reader)["mine"]
         assert event.details == {"options": CHOSEN, "process": first.id}
         # What the log knows of the command is enough to go on.
         second = runs.start(FORM.words(FORM.checked(event.details["options"])))
