@@ -137,7 +137,7 @@ def judgments(
     case = _case_called(desk.cases(reader, data), name)
     if not case.ready:
         raise InputError(f"{case.title} cannot be judged now.", code="not_ready", thing=case.title)
-    if desk.elsewhere and rater in case.opinions.blind:
+    if desk.from_run and rater in case.opinions.blind:
         message = f"{rater} has given an opinion on {case.title}, so somebody else must decide."
         raise InputError(message, code="own_thing", person=rater, thing=case.title)
     if deciding and not (desk.may_decide(case, rater) or case.opinions.decided is not None):
@@ -181,7 +181,7 @@ def _require_kind(field: Field, value: Any) -> None:
 def desk_progress(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> DeskProgress:
     """Return the progress of a set."""
     ready = [case for case in cases if case.ready]
-    named = ready if not desk.elsewhere else []
+    named = ready if not desk.from_run else []
     raters = dict.fromkeys(rater for case in named for rater in case.opinions.blind)
     return DeskProgress(
         len(ready),
@@ -204,7 +204,7 @@ def differences(
 def _forms_by_rater(desk: Desk[FormT], case: Case[FormT]) -> Mapping[str, FormT]:
     """Return the forms by the names of raters, or by numbers if raters stay anonymous."""
     forms = case.opinions.blind
-    return {str(number): form for number, form in enumerate(forms.values(), 1)} if desk.elsewhere else forms
+    return {str(number): form for number, form in enumerate(forms.values(), 1)} if desk.from_run else forms
 
 
 def agreement_of_pairs(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> tuple[Section, ...]:

@@ -58,7 +58,7 @@ class AmbiBenchSessions(PlaySessions):
 
     choices = Play
     # Measurements of these pages were never logged.
-    around = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
+    outer_steps = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
 
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str

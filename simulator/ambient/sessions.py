@@ -36,7 +36,7 @@ class AmbientSessions(PlaySessions):
     """
 
     choices = Play
-    around = (CONSENT, READY)
+    outer_steps = (CONSENT, READY)
 
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str

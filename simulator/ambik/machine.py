@@ -90,8 +90,8 @@ class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
         """Return the page of a person in `seat`."""
         return show.seat_page(self.table(live), state, seat, ending, warning)
 
-    def filled_in(self, reply: Reply, knows: Any) -> Reply:
-        """See `EpisodeMachine.filled_in`: a page offers actions, so only those stay marked."""
+    def form_reply(self, reply: Reply, knows: Any) -> Reply:
+        """See `EpisodeMachine.form_reply`: a page offers actions, so only those stay marked."""
         if not isinstance(knows, RobotKnows) or not (offered := knows.item.options):
             return reply
         move = reply.move or {}

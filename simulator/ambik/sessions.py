@@ -50,7 +50,7 @@ class AmbikSessions(PlaySessions):
 
     choices = Play
     # A robot that acts immediately would end a further episode before its user has seen it.
-    around = (CONSENT, READY, replace(READY, page=TELL, when=("further",), seat=USER, paired=False))
+    outer_steps = (CONSENT, READY, replace(READY, page=TELL, when=("further",), seat=USER, paired=False))
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Return the possible players in `seat` opposite a person: built-in, a second person, models."""
@@ -59,8 +59,8 @@ class AmbikSessions(PlaySessions):
         known = {ROBOT: robots, USER: (ITEM,)}
         return self._menu(known[seat]) if seat in known else ()
 
-    def beside(self, seat: str) -> Sequence[str]:
-        """See `PlaySessions.beside`: annotators work alone."""
+    def other_seats(self, seat: str) -> Sequence[str]:
+        """See `PlaySessions.other_seats`: annotators work alone."""
         return {ROBOT: (USER,), USER: (ROBOT,)}.get(seat, ())
 
     async def drawn(

@@ -37,7 +37,7 @@ class ClarqSessions(PlaySessions):
     In a study, the provider says at the end whether the seeker succeeded; in free play they may (`judge`).
     """
 
-    around = (
+    outer_steps = (
         CONSENT,
         replace(READY, when=("first",)),
         Step(
@@ -50,7 +50,7 @@ class ClarqSessions(PlaySessions):
     )
     choices = Choices
     judges: ClassVar[tuple[str, ...]] = (PROVIDER,)
-    loads: ClassVar[bool] = True
+    loads_items: ClassVar[bool] = True
 
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
         """Return the tasks in a language, grouped by type."""

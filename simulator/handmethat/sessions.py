@@ -39,9 +39,9 @@ class HandMeThatSessions(PlaySessions):
     Pages show no task's name, since published names reveal what is meant.
     """
 
-    around = (CONSENT, replace(READY, when=("first",)))
+    outer_steps = (CONSENT, replace(READY, when=("first",)))
     choices = Choices
-    loads: ClassVar[bool] = True
+    loads_items: ClassVar[bool] = True
     languages: ClassVar[tuple[str, ...]] = get_args(Language)
 
     @cached_property

@@ -54,7 +54,7 @@ class StartedRun:
 
     @property
     def state(self) -> ProcessState:
-        """Return the state; in a run that is done, episodes may still have failed (see `said`)."""
+        """Return the state; in a run that is done, episodes may still have failed (see `output_tail`)."""
         code = self.process.poll()
         if code is None:
             return "playing"
@@ -63,7 +63,7 @@ class StartedRun:
         return "failed" if code else "done"
 
     @property
-    def said(self) -> str:
+    def output_tail(self) -> str:
         """Return the end of its output."""
         size = os.fstat(self.output.fileno()).st_size
         # The process shares the file's position: reading must not move it.

@@ -237,8 +237,8 @@ def restore_participant(study: StudyArgument, person: _PersonArgument, log: LogO
 
     def restore(desk: StudyDesk, reader: LogReader) -> tuple[Place, ...]:
         if who not in reader.withdrawals() and who in reader.exclusions(chosen.run_id):
-            return asyncio.run(desk.included(who, by=COMMAND))
-        return asyncio.run(desk.restored(who))
+            return asyncio.run(desk.include(who, by=COMMAND))
+        return asyncio.run(desk.restore(who))
 
     places = with_desk(chosen, log, restore, did="restore")
     print(f"{who} is back: {', '.join(place.state for place in places)}.")
@@ -249,7 +249,7 @@ def release_places(study: StudyArgument, person: _PersonArgument, log: LogOption
     """Let a participant continue in a different browser."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)), did="release")
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.release(who)), did="release")
     print(f"{who} may continue in the next browser that opens the study.")
 
 
@@ -260,7 +260,7 @@ def exclude_participant(
     """Exclude a participant: their places are freed; reports include them only with --with-excluded."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    places = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.excluded(who, reason, by=COMMAND)))
+    places = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.exclude(who, reason, by=COMMAND)))
     print(f"{who} is excluded; places freed: {len(places)}. `askback study restore` undoes this.")
 
 
@@ -271,7 +271,7 @@ def return_place(
     """Free the place of a participant who is under way; what they did is kept."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.freed(who, reason, by=COMMAND)))
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.free(who, reason, by=COMMAND)))
     print(f"{who} has left, and the place is free.")
 
 
@@ -285,7 +285,7 @@ def write_to_participant(
     """Write to a participant; the log records when they have read the message."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.messaged(who, text, by=COMMAND)))
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.send_message(who, text, by=COMMAND)))
     print(f"{who} will see it when their page next updates or becomes visible.")
 
 

@@ -51,10 +51,10 @@ class PlaySessions(StudySessions, ABC):
         InputError: if a study's settings, conditions, numbers or data do not fit the benchmark.
     """
 
-    around: ClassVar[tuple[Step, ...]] = (CONSENT, replace(READY, when=("first",)))
+    outer_steps: ClassVar[tuple[Step, ...]] = (CONSENT, replace(READY, when=("first",)))
     judges: ClassVar[tuple[str, ...]] = ()
     """The seats whose people may judge the success of free play (`judge`)."""
-    loads: ClassVar[bool] = False
+    loads_items: ClassVar[bool] = False
     """True if the items of free play can be loaded from anywhere (`data`)."""
     languages: ClassVar[tuple[str, ...]] = ()
     """The languages of items if there is no menu of items; empty: the language of the pages."""
@@ -69,7 +69,7 @@ class PlaySessions(StudySessions, ABC):
         data: str = BUILTIN,
         **options: Unpack[SessionOptions],
     ) -> None:
-        if data != BUILTIN and not self.loads:
+        if data != BUILTIN and not self.loads_items:
             raise InputError(f"The items of free play in {benchmark.name} cannot be chosen: {data!r}.")
         self.benchmark, self.data = benchmark, data
         material = material_type(benchmark)
@@ -96,7 +96,7 @@ class PlaySessions(StudySessions, ABC):
         spec = self.benchmark.seat(seat)
         return self._menu(spec.players, models=bool(spec.prompt))
 
-    def beside(self, seat: str) -> Sequence[str]:
+    def other_seats(self, seat: str) -> Sequence[str]:
         """Return the other seats of an episode in which a person sits in `seat`."""
         return [spec.name for spec in self.benchmark.seats if spec.name != seat]
 
@@ -112,7 +112,7 @@ class PlaySessions(StudySessions, ABC):
         """
         seats = [spec.name for spec in self.benchmark.seats]
         require_choice("seat", seat, seats)
-        chosen = {name: others.get(name, "") for name in seats if name in self.beside(seat)}
+        chosen = {name: others.get(name, "") for name in seats if name in self.other_seats(seat)}
         for name, who in chosen.items():
             require_offered(who, name, self.offered(name))
         return {name: PERSON if name == seat else chosen[name] for name in seats if name in (seat, *chosen)}
@@ -156,7 +156,7 @@ class PlaySessions(StudySessions, ABC):
 class DeclaredSessions(PlaySessions):
     """Free play and studies of a benchmark without a machine: its rules are the choices."""
 
-    loads: ClassVar[bool] = True
+    loads_items: ClassVar[bool] = True
 
     @property
     def choices(self) -> type[BaseModel]:

@@ -131,12 +131,12 @@ class Table:
     """The graph's context: what an episode is played with, apart from its state.
 
     Attributes:
-        around: the steps outside the task.
+        outer_steps: the steps outside the task.
     """
 
     machine: AnyMachine
     episode: ActiveEpisode
-    around: tuple[Step, ...]
+    outer_steps: tuple[Step, ...]
 
     @cached_property
     def steps(self) -> tuple[Due, ...]:
@@ -147,7 +147,7 @@ class Table:
         return tuple(
             Due(seat, step)
             for seat in people
-            for step in self.around
+            for step in self.outer_steps
             if now in step.when and step.seat in ("", seat) and (not step.option or options.get(step.option))
         )
 
@@ -209,9 +209,9 @@ def study_steps(study: Study) -> tuple[Step, ...]:
     return (*steps, DEBRIEFING) if DEBRIEFING.kind in study.texts else tuple(steps)
 
 
-def merge_steps(own: Sequence[Step], around: Sequence[Step]) -> tuple[Step, ...]:
+def merge_steps(own: Sequence[Step], outer_steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return a study's steps and a benchmark's in the order of nodes; the study's come first at each node."""
-    return tuple(sorted((*own, *around), key=lambda step: NODES.index(step.node)))
+    return tuple(sorted((*own, *outer_steps), key=lambda step: NODES.index(step.node)))
 
 
 def declined(turns: Iterable[Turn]) -> bool:

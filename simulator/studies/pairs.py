@@ -268,7 +268,7 @@ class Pairs:
 
     async def _end_set(self, guest: Guest, reason: str) -> None:
         with suppress(ConflictError):  # done by another server in the meantime
-            await self._desk.returned(guest.participant, reason)
+            await self._desk.return_place(guest.participant, reason)
         for episode in self._reader.episodes(self._study.sets_run, participant_id=guest.participant):
             if _guest(episode) == guest:
                 await self._abort(episode.id, reason, guest.seat)

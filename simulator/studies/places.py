@@ -212,7 +212,7 @@ class Places:
 
     # Interventions of researchers
 
-    async def excluded(self, participant: str, reason: str, *, by: str) -> tuple[Place, ...]:
+    async def exclude(self, participant: str, reason: str, *, by: str) -> tuple[Place, ...]:
         """Exclude a participant: their places are freed, and reports leave them out by default.
 
         Returns:
@@ -237,7 +237,7 @@ class Places:
                 await self._move(place, "excluded", reason=BY_RESEARCHER)
             return self._required_places(participant)
 
-    async def included(self, participant: str, *, by: str) -> tuple[Place, ...]:
+    async def include(self, participant: str, *, by: str) -> tuple[Place, ...]:
         """Undo an exclusion: completed sets count again; an unfinished set stays ended.
 
         Returns:
@@ -254,7 +254,7 @@ class Places:
             await self.write_event(INCLUDED, participant, by=by)
             return self._required_places(participant)
 
-    async def restored(self, participant: str) -> tuple[Place, ...]:
+    async def restore(self, participant: str) -> tuple[Place, ...]:
         """Undo a withdrawal: completed sets count again; an unfinished set stays ended.
 
         Raises:
@@ -280,11 +280,11 @@ class Places:
             before: State = "completed" if place.completed_at else "returned"
             await self._move(place, state or before, reason=RESTORED)
 
-    async def released(self, participant: str) -> None:
+    async def release(self, participant: str) -> None:
         """Let the person continue in the next browser that comes, once."""
         await self._log.write(release(self._reader, self.study, participant))
 
-    async def freed(self, participant: str, reason: str, *, by: str) -> Place:
+    async def free(self, participant: str, reason: str, *, by: str) -> Place:
         """Free the place of a participant who is under way.
 
         Raises:
@@ -304,7 +304,7 @@ class Places:
             await self.write_event(FREED, participant, by=by, reason=reason)
             return place
 
-    async def messaged(self, participant: str, text: str, *, by: str) -> None:
+    async def send_message(self, participant: str, text: str, *, by: str) -> None:
         """Write to a participant: their page shows the message until they acknowledge it.
 
         Raises:
@@ -332,7 +332,7 @@ class Places:
             Message(message["id"], message["text"]) for message in messages if message["id"] not in seen
         )
 
-    async def acknowledged(self, participant: str, id: str) -> None:
+    async def acknowledge(self, participant: str, id: str) -> None:
         """Record that a participant has read a message; repeated or unknown ids change nothing."""
         if any(message.id == id for message in self.messages(participant)):
             await self.write_event(MESSAGE_SEEN, participant, id=id)

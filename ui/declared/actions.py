@@ -292,7 +292,7 @@ class DeclaredActions:
 
     def steps(self, view: Any) -> Mapping[Any, str]:
         """Return the step of the study for each stage of an episode."""
-        declared = {step.page or step.kind for step in self.sessions.around}
+        declared = {step.page or step.kind for step in self.sessions.outer_steps}
         optional = {COMMENT.kind: COMMENT.kind in declared, "qualification": view.tested}
         steps = {stage: step for stage, step in STEPS.items() if optional.get(stage, True)}
         return {**steps, **dict.fromkeys(declared - set(STEPS), "task")}

@@ -144,7 +144,7 @@ def entry_page(
         seats=seats,
         metrics=[texts(f"{link.name}.metric.{metric.name}") for metric in benchmark.metrics],
         choices={seat: players for seat, players in opponents.items() if players},
-        beside={seat: [each for each in seats if seat in sessions.beside(each)] for seat in seats},
+        beside={seat: [each for each in seats if seat in sessions.other_seats(each)] for seat in seats},
         blocks=benchmark.picture() if benchmark.picture is not None else (),
     )
 

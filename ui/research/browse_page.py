@@ -19,7 +19,7 @@ from simulator.catalog import attempt
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError, InputError
 from simulator.reports import present_metrics
-from simulator.research import BUILTIN, Entry, Look, Shown, research_pages
+from simulator.research import BUILTIN, Entry, PageContent, PageRequest, research_pages
 from simulator.runner.logged import erased_episodes, seat_failed
 from ui.i18n import Strings, problem_text
 from ui.research.address import Address
@@ -27,7 +27,7 @@ from ui.research.blocks import Visit, follow, part
 from ui.research.controls import Menu, put_menus
 from ui.research.office import Office
 from ui.research.report_pages import show_own
-from ui.research.runs import RunCard, Words, full_card, make_look, pages_of, parts_of, transcript
+from ui.research.runs import RunCard, Words, full_card, make_request, pages_of, parts_of, transcript
 
 Values = Mapping[str, str | Sequence[str]]
 """Fields of an entry for filtering: name -> a value, or several."""
@@ -72,28 +72,29 @@ def browse_page(visit: Visit, office: Office) -> str:
     """
     t, at, reader = visit.t, visit.at, office.reader
     run = reader.run(at.run)
-    card, words, look = full_card(reader, run), Words(t, run.benchmark), make_look(visit, office.cache, run)
+    request = make_request(visit, office.cache, run)
+    card, words = full_card(reader, run), Words(t, run.benchmark)
     own = next((each for each in parts_of(run, reader) if each.name == at.tab), None)
     if card.live and not at.episode:
         follow(visit, lambda: reader.progress(run.id))
     part(visit, "run_head", card=card, tab=own.name if own else "dialogues", aborted=0)
     if own is None:
-        _show_episodes(visit, office, look, card, words)
+        _show_episodes(visit, office, request, card, words)
         return f"{t('research.run.episodes')} · {run.id}"
-    put_menus(visit, words.menus(own.settings(look), at))
-    if shown := own.show(look):
+    put_menus(visit, words.menus(own.settings(request), at))
+    if shown := own.show(request):
         show_own(visit, run.benchmark, shown, t.language)
     else:
         part(visit, "note", text=t("research.run.nothing_yet"))
     return f"{words(f'part.{own.name}', own.name)} · {run.id}"
 
 
-def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, words: Words) -> None:
+def _show_episodes(visit: Visit, office: Office, request: PageRequest, card: RunCard, words: Words) -> None:
     t, at, reader, run = visit.t, visit.at, office.reader, card.run.id
     benchmark = one_benchmark(reader, [run])
     pages = pages_of(benchmark.name)
     every = office.cache.get(
-        ("entries", at.settings), run, lambda: list_episodes(reader, benchmark, run, pages.fields(look))
+        ("entries", at.settings), run, lambda: list_episodes(reader, benchmark, run, pages.fields(request))
     )
     if at.episode and all(entry.id != at.episode for entry in every):
         raise InputError(f"The run has no episode {at.episode!r}.", code="no_episode", episode=at.episode)
@@ -101,7 +102,7 @@ def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, word
     listed = [entry for entry in every if matches_address(entry, at, talked)]
     previous, following = neighbours([entry.id for entry in listed], at.episode)
     put_menus(visit, _menus(t, at, every, words), search=t("research.episodes.text"))
-    settings = words.menus(pages.settings(look), at) if at.episode or at.settings else {}
+    settings = words.menus(pages.settings(request), at) if at.episode or at.settings else {}
     if not at.episode:
         put_menus(visit, settings)
     with _list_with_detail(visit, "episodes", listed, len(every), metrics=benchmark.metrics):
@@ -112,7 +113,7 @@ def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, word
         titles = {metric.name: metric.title for metric in benchmark.metrics}
         part(visit, "episode_head", shown=shown, titles=titles, previous=previous, next=following)
         put_menus(visit, settings)
-        own = pages.episode(look, at.episode)
+        own = pages.episode(request, at.episode)
         show_own(visit, benchmark.name, own, shown.episode.language)
         part(visit, "episode_log", shown=shown, folded=bool(own))
 
@@ -218,7 +219,7 @@ def data_page(visit: Visit) -> str:
         )
     title = words("data.title", t("research.list.items"))
     every: Sequence[Entry] = ()
-    shown: Sequence[Shown] = ()
+    shown: Sequence[PageContent] = ()
     problem = ""
     try:
         every = pages.entries(data)

@@ -141,7 +141,7 @@ class DeskPage:
         """Return the problems of a form as texts, by field."""
         by_field: dict[str, dict[str, None]] = {}
         for problem in error.problems:
-            words = self.desk.tell(problem, self.t.language)
+            words = self.desk.describe_problem(problem, self.t.language)
             prefix = f"{DECLARED}.{self.benchmark.name}"
             text = self.note(f"problem.{problem.code}") or self.t.say(prefix, words)
             by_field.setdefault(problem.field, {})[text] = None

@@ -24,7 +24,7 @@ from simulator.figures.geometry import has_horizontal_bars
 from simulator.frames import Frames
 from simulator.reporting import Report, Section
 from simulator.reports import build_report, metric_figure, present_metrics
-from simulator.research import Shown
+from simulator.research import PageContent
 from simulator.runner.logged import endings_of_runs
 from ui.declared.pages import link_to
 from ui.i18n import problem_text
@@ -234,7 +234,7 @@ def show_report(visit: Visit, report: Report) -> None:
             part(visit, "report_words", part=section)
 
 
-def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str) -> None:
+def show_own(visit: Visit, benchmark: str, shown: Iterable[PageContent], language: str) -> None:
     """Show a benchmark's own content: blocks as players see them, and sections of reports.
 
     Args:

@@ -12,7 +12,7 @@ from logs import LogReader, Progress
 from logs.rows import Episode, Item, ModelCall, Run, Turn
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.research import Look, Part, ResearchPages, Setting, research_pages
+from simulator.research import PageRequest, Part, ResearchPages, Setting, research_pages
 from simulator.studies.known import opened_studies
 from simulator.studies.ledger import BENCHMARK
 from simulator.studies.people import PREVIEW
@@ -180,9 +180,9 @@ def parts_of(run: Run, reader: LogReader) -> tuple[Part, ...]:
     return tuple(part for part in pages_of(run.benchmark).parts if part.where(reader, run))
 
 
-def make_look(visit: Visit, cache: CachedReports, run: Run) -> Look:
+def make_request(visit: Visit, cache: CachedReports, run: Run) -> PageRequest:
     """Return the context in which a benchmark builds its part of a page."""
-    return Look(
+    return PageRequest(
         reader=cache.reader,
         run=run,
         language=visit.t.language,

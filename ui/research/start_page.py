@@ -151,7 +151,7 @@ class StartPage:
             state=run.state,
             command=shlex.join(["askback", *run.words]),
             runs={name: reader.progress(name) for name in played},
-            said=run.said if run.state == "failed" else "",
+            said=run.output_tail if run.state == "failed" else "",
         )
 
     def _stop(self, id: int) -> None:

@@ -64,9 +64,9 @@ read(element.querySelector('input'));
 _LEFT: Final = ("returned", "expired")
 _COUNTS: Final = ("wanted", "completed", "under_way", "left", "withdrawn", "screened_out", "excluded")
 _ACTIONS: Final[Mapping[str, Callable[..., Awaitable[object]]]] = {
-    "exclude": Places.excluded,
-    "return": Places.freed,
-    "message": Places.messaged,
+    "exclude": Places.exclude,
+    "return": Places.free,
+    "message": Places.send_message,
 }
 
 

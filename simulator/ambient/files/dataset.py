@@ -78,10 +78,10 @@ def read_checked(row: Row) -> Example:
 DATASET: Final = TableSpec[Example](
     name="dataset",
     title="examples",
-    is_of=is_dataset,
+    matches=is_dataset,
     parse=read_checked,
     key=lambda example: (example.id, ""),
-    twice=SAME_ID,
+    repeat_message=SAME_ID,
     code="id",
     repeats=False,
     line=lambda example: _compact(example_record(example)),
@@ -97,7 +97,7 @@ def check_dataset(file: Path) -> Read[Example]:
         raw.setdefault(example.id, row.data)
         return example
 
-    read = read_records(file, parse, DATASET.key, code=DATASET.code, message=DATASET.twice)
+    read = read_records(file, parse, DATASET.key, code=DATASET.code, message=DATASET.repeat_message)
     lines = {example.id: line for example, line in zip(read.rows, read.lines, strict=True)}
     found = [
         *((example.id, finding) for example in read.rows for finding in findings(example)),
@@ -230,7 +230,7 @@ _CATEGORY_RECORDS: Final = Codec[CategoryRecord](CategoryRecord)
 CATEGORY_ROWS: Final = TableSpec[CategoryRecord](
     name="categories",
     title="kinds of ambiguity",
-    is_of=lambda row: (
+    matches=lambda row: (
         has("id", "premise", "hypothesis", "category")(row) and isinstance(row.get("disambiguations"), str)
     ),
     parse=_CATEGORY_RECORDS.read_row,
@@ -260,7 +260,7 @@ class DistractorRow:
 DISTRACTORS: Final = TableSpec[DistractorRow](
     name="distractors",
     title="distractors of sentences",
-    is_of=has("id", "side", "distractor"),
+    matches=has("id", "side", "distractor"),
     parse=Codec[DistractorRow](DistractorRow).read_row,
     repeats=False,
 )

@@ -146,23 +146,23 @@ _PREDICTIONS: Final = Codec[NliRecord](NliRecord)
 NLI_PREDICTIONS: Final = TableSpec[NliRecord](
     name="nli_predictions",
     title="predicted label sets",
-    is_of=has("id", "premise", "hypothesis", "prediction"),
+    matches=has("id", "premise", "hypothesis", "prediction"),
     parse=_PREDICTIONS.read_row,
     key=lambda record: (record.id, ""),
-    twice="id is the same as in an earlier row",
+    repeat_message="id is the same as in an earlier row",
     line=lambda record: json.dumps(_PREDICTIONS.write(record), ensure_ascii=False),
 )
 NLI_LOGITS: Final = TableSpec[PairScores](
     name="nli_logits",
     title="logits of pairs",
-    is_of=lambda row: has("id", "pair")(row) and ("logits" in row or "value" in row),
+    matches=lambda row: has("id", "pair")(row) and ("logits" in row or "value" in row),
     reader=read_logits,
     line=_logits_line,
 )
 NLI_SEED: Final = TableSpec[SeedRecord](
     name="nli_seed",
     title="scores of a training",
-    is_of=has("em", "f1", "group_em"),
+    matches=has("em", "f1", "group_em"),
     reader=_read_seed_file,
     repeats=False,
 )

@@ -72,7 +72,7 @@ def test_a_run_that_is_stopped_and_gone_on_with_has_the_rows_of_one_that_was_not
         # What the log knows of the command is enough to go on.
         second = runs.start(FORM.words(FORM.checked(event.details["options"])))
         wait(lambda: second.state != "playing")
-        assert second.state == "done", second.said
+        assert second.state == "done", second.output_tail
         assert reader.progress("mine").done == 180
     whole = runs.start(FORM.words({**values, "run": "whole"}))
     wait(lambda: whole.state != "playing")
@@ -82,7 +82,7 @@ def test_a_run_that_is_stopped_and_gone_on_with_has_the_rows_of_one_that_was_not
 def test_a_run_that_cannot_be_played_says_why_and_others_are_not_stopped(runs: RunProcesses) -> None:
     failed = runs.start(["run", "clarq", "--data=nowhere"])
     wait(lambda: failed.state != "playing")
-    assert failed.state == "failed" and "nowhere" in failed.said
+    assert failed.state == "failed" and "nowhere" in failed.output_tail
     with pytest.raises(InputError, match="not started here"):
         runs.stop(1)
 

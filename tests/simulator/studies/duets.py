@@ -119,7 +119,7 @@ class Duets(StudyMaterial[StudySettings]):
 
 
 class DuetSessions(StudySessions):
-    around = (CONSENT, Step(node="instructions", kind="ready"), COMMENT)
+    outer_steps = (CONSENT, Step(node="instructions", kind="ready"), COMMENT)
     material = Duets
 
 

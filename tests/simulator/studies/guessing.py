@@ -114,7 +114,7 @@ class Guesses(StudyMaterial[StudySettings]):
 
 
 class GuessingSessions(StudySessions):
-    around = (CONSENT, Step(node="comprehension", kind=QUIZ, wants=RIGHT))
+    outer_steps = (CONSENT, Step(node="comprehension", kind=QUIZ, wants=RIGHT))
     material = Guesses
 
 
