@@ -75,7 +75,7 @@ def forms_of(episodes: Iterable[PlayedItem]) -> tuple[PairForm, ...]:
         )
         for played in episodes
         if isinstance(played.item, DraftItem)
-        for turn in played.of("annotate")
+        for turn in played.turns_of("annotate")
     )
 
 
@@ -108,10 +108,10 @@ def decisions_of(played: PlayedItem) -> tuple[Decision, ...]:
     """Return all decisions of an episode, in order, with their answers."""
     if isinstance(played.item, DraftItem):
         return ()
-    answers = {turn.payload["asked"]: turn.text for turn in played.of("answer")}
+    answers = {turn.payload["asked"]: turn.text for turn in played.turns_of("answer")}
     return tuple(
         decision(turn, played.episode, played.item, answer=answers.get(turn.number, ""))
-        for turn in played.of("decide")
+        for turn in played.turns_of("decide")
     )
 
 

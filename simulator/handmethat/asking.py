@@ -22,7 +22,7 @@ from simulator.handmethat.score import options_of, score_episode
 from simulator.runner.machines import task_turns
 
 
-def asked(
+def asking_record(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
     """Return the record of an episode; `options` are used only if it broke off before the instruction.

@@ -38,7 +38,7 @@ class PlayedItem(NamedTuple):
     turns: Sequence[Turn]
     ending: Ending
 
-    def of(self, kind: str) -> list[Turn]:
+    def turns_of(self, kind: str) -> list[Turn]:
         """Return the turns of one kind, in order."""
         return [turn for turn in self.turns if turn.payload.get("kind") == kind]
 

@@ -59,7 +59,7 @@ _DIGITS: Final[Mapping[Unit, int]] = {"%": 1, "": 2, "count": 0}
 class Measure:
     """A number of a report, with its `key` in JSON and CSV; a fraction if the unit is per cent.
 
-    `n` is the denominator (None for that of an interval) and `of` what it counts; `paper` is the paper's
+    `n` is the denominator (None for that of an interval) and `base` what it counts; `paper` is the paper's
     figure in the measure's unit; `note` says why the value differs from it or is undefined.
     """
 
@@ -67,7 +67,7 @@ class Measure:
     title: str
     value: Interval | float | None
     unit: Unit = "%"
-    of: str = ""
+    base: str = ""
     n: int | None = None
     paper: float | None = None
     note: str = ""
@@ -121,7 +121,7 @@ class Measure:
             "low": low,
             "high": high,
             "n": self.counted,
-            "of": self.of,
+            "of": self.base,
             "paper": self.paper,
             "note": self.note,
         }
@@ -243,7 +243,7 @@ def measures_table(measures: Sequence[Measure]) -> Table:
         "value": _align([measure.with_unit for measure in measures]),
         "95 % interval": [measure.interval for measure in measures],
         "n": _align(["" if measure.counted is None else str(measure.counted) for measure in measures]),
-        "of": [measure.of for measure in measures],
+        "of": [measure.base for measure in measures],
         "paper": _align([measure.printed for measure in measures]),
     }
     filled = {name: cells for name, cells in columns.items() if any(map(str.strip, cells))}
@@ -260,7 +260,7 @@ def exact_table(results: Iterable[Results]) -> Table:
             measure.key,
             measure.unit,
             measure.in_unit,
-            measure.of,
+            measure.base,
             measure.counted,
             measure.paper,
         ]

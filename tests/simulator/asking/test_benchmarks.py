@@ -9,16 +9,16 @@ import pytest
 from logs.rows import Turn
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import Draft, DraftItem
-from simulator.ambik.score import asked as ambik_asked
+from simulator.ambik.score import asking_record as ambik_record
 from simulator.ambik.score import useful as ambik_useful
 from simulator.ambik.selection import pair_items
 from simulator.asking import askings
-from simulator.clarq.score import asked as clarq_asked
+from simulator.clarq.score import asking_record as clarq_record
 from simulator.clarq.score import is_question
 from simulator.clarq.score import need_of as clarq_need
 from simulator.commands.asking import rows
 from simulator.errors import InputError
-from simulator.handmethat.asking import asked as handmethat_asked
+from simulator.handmethat.asking import asking_record as handmethat_record
 from simulator.handmethat.asking import exchange
 from simulator.handmethat.asking import useful as handmethat_useful
 from simulator.handmethat.data import load_tasks
@@ -46,7 +46,7 @@ def test_in_clarq_a_question_asks_after_the_opening_and_is_useful_if_it_brings_a
         ("Tell me about the cellar.", "2"),
         ("Thank you. Goodbye!", ""),
     )
-    told = clarq_asked(lamp, {}, turns, ())
+    told = clarq_record(lamp, {}, turns, ())
     assert (told.questions, told.useful, told.need) == (4, 2, "person")
     assert told.right is False
     assert told.right_before is None
@@ -54,16 +54,16 @@ def test_in_clarq_a_question_asks_after_the_opening_and_is_useful_if_it_brings_a
 
 def test_in_clarq_whoever_gets_everything_is_right(lamp):
     turns = _dialogue(lamp, *((f"And number {node.index}?", node.index) for node in lamp.tree.nodes))
-    told = clarq_asked(lamp, {}, turns, ())
+    told = clarq_record(lamp, {}, turns, ())
     assert (told.questions, told.useful, told.right) == (5, 5, True)
     assert told.decisions == (("person", True),)
 
 
 def test_in_clarq_who_asks_on_when_all_is_given_asks_for_nothing(lamp):
     asked = [(f"And number {node.index}?", node.index) for node in lamp.tree.nodes]
-    content = clarq_asked(lamp, {}, _dialogue(lamp, *asked, ("Thank you. Goodbye!", "")), ())
+    content = clarq_record(lamp, {}, _dialogue(lamp, *asked, ("Thank you. Goodbye!", "")), ())
     assert content.decisions == (("person", True), ("nothing", False))
-    asks_on = clarq_asked(lamp, {}, _dialogue(lamp, *asked, ("Is that all?", "It is.")), ())
+    asks_on = clarq_record(lamp, {}, _dialogue(lamp, *asked, ("Is that all?", "It is.")), ())
     assert asks_on.decisions == (("person", True), ("nothing", True))
     nodes = [node.index for node in lamp.tree.nodes]
     assert (clarq_need(lamp), clarq_need(lamp, nodes[1:]), clarq_need(lamp, nodes)) == (
@@ -74,17 +74,19 @@ def test_in_clarq_who_asks_on_when_all_is_given_asks_for_nothing(lamp):
 
 def test_in_clarq_who_stops_while_something_is_open_has_not_asked_when_it_was_needed(lamp):
     goodbye = ("Thank you. Goodbye!", "")
-    quits = clarq_asked(lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), goodbye), ())
+    quits = clarq_record(lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), goodbye), ())
     assert quits.decisions == (("person", True), ("person", False))
-    silent = clarq_asked(lamp, {}, _dialogue(lamp, goodbye), ())
+    silent = clarq_record(lamp, {}, _dialogue(lamp, goodbye), ())
     assert silent.decisions == (("person", False),)
-    cut_off = clarq_asked(lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), ("And then?", "Ask.")), ())
+    cut_off = clarq_record(
+        lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), ("And then?", "Ask.")), ()
+    )
     assert cut_off.decisions == (("person", True),)
 
 
 def test_in_clarq_nothing_was_asked_where_the_task_was_never_told(lamp):
     turns = [Turn(episode_id="e", number=0, seat="provider", text="Hello?")]
-    told = clarq_asked(lamp, {}, turns, ())
+    told = clarq_record(lamp, {}, turns, ())
     assert (told.questions, told.useful) == (0, 0)
 
 
@@ -131,7 +133,7 @@ def test_in_handmethat_the_price_is_of_the_questions_that_were_answered(reader):
         [turn.payload["kind"] for turn in played.turns],
     )
     broken_off = played.turns[: kinds.index("question") + 1]
-    told = handmethat_asked(task, {}, broken_off, ())
+    told = handmethat_record(task, {}, broken_off, ())
     assert (told.questions, told.price) == (0, 0)
 
 
@@ -152,7 +154,7 @@ def test_in_ambik_the_type_says_what_is_open(reader):
     pairs = load_pairs("builtin", "all")
     items = {one.id: one for one in pair_items(pairs[:10])}
     for episode, turns in reader.turns_of_run("k"):
-        told = ambik_asked(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
+        told = ambik_record(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
         assert told.questions == sum(turn.payload.get("kind") == "answer" for turn in turns)
 
 
@@ -181,7 +183,7 @@ def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
 
 def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
     draft = Draft(id="1", objects=(), scene="", clear="Wait.", candidates={})
-    assert ambik_asked(DraftItem(draft=draft), {}, (), ()) is None
+    assert ambik_record(DraftItem(draft=draft), {}, (), ()) is None
     (item, *_) = pair_items(load_pairs("builtin", "all")[:1])
     item = replace(item, part="calibration")
     turn = Turn(
@@ -194,7 +196,7 @@ def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
     # A method that has no threshold yet neither asks nor acts.
     payload = turn.payload | {"method": "knowno", "options": {"A": "Wait."}, "tokens": [["A", -0.1]]}
     turn = Turn(episode_id="e", number=0, seat="robot", text="", payload=payload)
-    assert ambik_asked(item, {}, (turn,), ()) is None
+    assert ambik_record(item, {}, (turn,), ()) is None
 
 
 def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reader):
@@ -210,4 +212,4 @@ def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reade
 def test_handmethat_and_clarq_parts_need_a_whole_episode(reader):
     task = load_tasks(levels=[1])[0]
     with pytest.raises(InputError, match="begins with the human's instruction"):
-        handmethat_asked(task, {}, [Turn(episode_id="e", number=0, seat="robot", text="")], ())
+        handmethat_record(task, {}, [Turn(episode_id="e", number=0, seat="robot", text="")], ())
