@@ -99,7 +99,7 @@ def data_folder() -> Path:
 
 
 @contextmanager
-def keeping() -> Iterator[None]:
+def refuse_replacing() -> Iterator[None]:
     """Refuse, within the context, to replace registered data by other data of the same name."""
     token = _KEEPING.set(True)
     try:
@@ -127,8 +127,8 @@ def add(
         limits: default: `MAX_FILES` and `MAX_BYTES`.
 
     Raises:
-        InputError: if the source cannot be read, is too big, or is invalid; within `keeping`, also if other
-            data have the name.
+        InputError: if the source cannot be read, is too big, or is invalid; within `refuse_replacing`, also
+            if other data have the name.
     """
     if not _NAME.fullmatch(name):
         raise InputError(f"name {name!r}: use lower case letters, digits, '.', '_' and '-'")

@@ -44,7 +44,7 @@ def refuse_blank(text: str) -> str:
 def _number_as_text(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise PydanticCustomError(
-            "key", "is {value}, not a text or a whole number", {"value": shortened(value)}
+            "key", "is {value}, not a text or a whole number", {"value": shorten(value)}
         )
     return str(value)
 
@@ -84,7 +84,7 @@ OptionalTexts = Annotated[tuple[Said, ...], null_as(())]
 """A list of texts that are not blank; null becomes an empty list."""
 
 
-def reading(read: Callable[[Any], T]) -> Callable[[Any], T]:
+def as_validator(read: Callable[[Any], T]) -> Callable[[Any], T]:
     """Return `read` as a validator for pydantic, which reports an `InputError` as a fault of the field."""
 
     def read_field(value: Any) -> T:
@@ -104,7 +104,7 @@ def read_as(source: Any, make: Callable[[Any], Any] | None = None) -> GetPydanti
     if make is None:
         return GetPydanticSchema(lambda _, handler: handler(source))
     return GetPydanticSchema(
-        lambda _, handler: core_schema.no_info_after_validator_function(reading(make), handler(source))
+        lambda _, handler: core_schema.no_info_after_validator_function(as_validator(make), handler(source))
     )
 
 
@@ -271,7 +271,7 @@ def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> Fiel
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         # Pydantic reports the object; the fault is in the field that selects its type.
         path = (*path, context["discriminator"].strip("'"))
-    written = shortened(context.get("tag", fault["input"]))
+    written = shorten(context.get("tag", fault["input"]))
     match kind:
         case "extra_forbidden":
             return FieldFault(
@@ -322,7 +322,7 @@ def _join_path(path: Iterable[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
-def shortened(value: Any) -> str:
+def shorten(value: Any) -> str:
     """Return a value as JSON for a message, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 40 else text[:37] + "…"

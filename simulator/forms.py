@@ -136,7 +136,7 @@ class _Measured:
 _MEASURED: Final = TypeAdapter(_Measured)
 
 
-def measured(move: Mapping[str, Any], seat: str) -> dict[str, Any]:
+def read_measurements(move: Mapping[str, Any], seat: str) -> dict[str, Any]:
     """Read a page's measurements: when a form was shown (``shown_at``), if keys were used (``keys_used``).
 
     Raises:

@@ -23,7 +23,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from logs.rows import Item, content_hash
 from simulator.errors import InputError
-from simulator.fields import FieldFault, first_fault, shortened
+from simulator.fields import FieldFault, first_fault, shorten
 from simulator.output_files import write_atomically
 from trees.faults import Fault, json_problem
 
@@ -116,7 +116,7 @@ class Row:
     def _describe_value(value: Any, kind: str) -> str:
         if value is _MISSING:
             return "is missing"
-        return f"is {shortened(value)}, not {kind}"
+        return f"is {shorten(value)}, not {kind}"
 
 
 def read_lines(path: str | Path, parse: Callable[[Row], T]) -> Read[T]:
@@ -268,15 +268,15 @@ def report_duplicates(
     return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
 
 
-def repeats_statement(faults: Sequence[Fault]) -> str:
+def describe_duplicates(faults: Sequence[Fault]) -> str:
     """Return a sentence on the number of duplicate rows and how they were handled."""
-    counted = not left_out(faults)
+    counted = not count_left_out(faults)
     return f"{len(faults)} {'row repeats' if len(faults) == 1 else 'rows repeat'} an earlier one: " + (
         "counted again" if counted else "left out (--duplicates keep counts them)"
     )
 
 
-def left_out(faults: Iterable[Fault]) -> int:
+def count_left_out(faults: Iterable[Fault]) -> int:
     """Count the rows that were left out; duplicates that are kept do not count."""
     return sum(fault.severity == "error" for fault in faults)
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from logs import LogError, LogReader
 from simulator import frames
 from simulator.benchmark import Benchmark, Metric, ReportSpec, SectionMaker
-from simulator.catalog import described
+from simulator.catalog import describe_error
 from simulator.errors import AskbackError, InputError
 from simulator.figures import Bars, Cell, Column, Figure, Panel, Table
 from simulator.frames import Frames
@@ -132,7 +132,7 @@ def _make_sections(benchmark: Benchmark[Any, Any], make: SectionMaker, source: F
     except Exception as error:  # the other sections are still shown
         name = getattr(make, "__qualname__", repr(make))
         source.problems.unexpected.append(
-            f"{benchmark.name}: the report function {name} failed ({described(error)})"
+            f"{benchmark.name}: the report function {name} failed ({describe_error(error)})"
         )
         return []
 

@@ -28,7 +28,7 @@ from simulator.ambient.examples import Example, named, published_id
 from simulator.ambient.labels import Side
 from simulator.ambient.pool.filters import clean
 from simulator.errors import InputError
-from simulator.generation import Journal, each, key_of, open_model, resumable
+from simulator.generation import Journal, key_of, map_concurrently, open_model, resumable_journal
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.models.fleet import address_of
 from simulator.models.weights import imported, load_weights
@@ -123,7 +123,7 @@ def language_called(name: str) -> KnownLanguage:
     Raises:
         InputError: if it is English or not in the table; lists the known ones.
     """
-    known = {each: language for each, language in languages().items() if each != ENGLISH}
+    known = {name: language for name, language in languages().items() if name != ENGLISH}
     if name.lower() not in known:
         raise InputError(f"language {name!r}: must be one of {', '.join(known)}")
     return known[name.lower()]
@@ -309,9 +309,9 @@ def generate_distractors(
                     journal.add(key, await row_of(opened, selected[key], seed))
                     advance(1)
 
-                await each(iter(missing), translate, concurrency)
+                await map_concurrently(iter(missing), translate, concurrency)
 
-    with resumable(out, console, done="translated", place=out) as journal:
+    with resumable_journal(out, console, done="translated", place=out) as journal:
         journal.require_only(keys, _JOURNAL_KEY)
         if selected.keys() - journal.rows.keys():
             asyncio.run(work(journal))

@@ -44,7 +44,7 @@ from simulator.ambient.pool.groups import (
 )
 from simulator.errors import InputError
 from simulator.field_options import options_of
-from simulator.generation import Journal, key_of, open_model, resumable, write_study
+from simulator.generation import Journal, key_of, open_model, resumable_journal, write_study
 from simulator.models import Needs
 from simulator.models.weights import fingerprint
 from simulator.runner.command import service_name
@@ -288,7 +288,7 @@ def generate_ambient(
                 )
 
     say(console, f"{len(pairs)} pairs, {len(groups)} seeds; neighbours by {embedding.name} ({embedding.how})")
-    with resumable(out / SAMPLES, console, done="drawn", place=out) as journal:
+    with resumable_journal(out / SAMPLES, console, done="drawn", place=out) as journal:
         journal.require_only({prompt.key for prompt in all_prompts}, _JOURNAL_KEY)
         asyncio.run(ask_model(journal))
         samples = samples_of(chosen, journal)

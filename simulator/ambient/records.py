@@ -46,7 +46,7 @@ from simulator.fields import (
     Whole,
     must,
     read_as,
-    shortened,
+    shorten,
 )
 
 _PIPE: Final = "|"
@@ -60,7 +60,7 @@ def _answer(value: Any) -> bool | None:
     if value is None or value != value:
         return None
     if value not in (True, False):
-        raise ValueError(f"is {shortened(value)}, not true, false, 1.0, 0.0 or null")
+        raise ValueError(f"is {shorten(value)}, not true, false, 1.0, 0.0 or null")
     return bool(value)
 
 

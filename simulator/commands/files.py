@@ -166,7 +166,7 @@ def data_add(
         raise InputError(f"data cannot be added for {benchmark!r}; known are {', '.join(known)}")
     from simulator.tables.registering import say_added
 
-    with nullcontext() if replace else datasets.keeping():
+    with nullcontext() if replace else datasets.refuse_replacing():
         added = known[benchmark](path, name or benchmark, partial)
     say_added(added)
 

@@ -150,10 +150,10 @@ def _report(
         written = [*spec.write(source)] if spec.write else []
     form: Format = "json" if values["as_json"] else values["form"]
     suffixes = read_suffixes(values["suffix"])
-    tell(report, values["out"], form=form, title=benchmark.title, written=written, suffixes=suffixes)
+    output_report(report, values["out"], form=form, title=benchmark.title, written=written, suffixes=suffixes)
 
 
-def tell(
+def output_report(
     report: Report,
     out: Path | None,
     *,

@@ -22,7 +22,7 @@ from logs.paths import default_path
 from logs.rows import Judgment, Score
 from simulator import catalog
 from simulator.benchmark import Benchmark
-from simulator.catalog import attempt, fault_in
+from simulator.catalog import attempt, package_error
 from simulator.errors import InputError
 from simulator.runner.build import load_machine, machine_of
 from simulator.runner.logged import PlayedItem, played_items, required_run
@@ -136,7 +136,7 @@ def _scores(machine: AnyMachine, episodes: Iterable[_Episode]) -> Iterator[Score
         try:
             yield from machine.score(played.item, played.turns, judgments, played.episode.options)
         except Exception as error:
-            raise fault_in(f"{machine.name}: score of {played.episode.id}", error) from error
+            raise package_error(f"{machine.name}: score of {played.episode.id}", error) from error
 
 
 def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[Score]:

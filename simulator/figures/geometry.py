@@ -196,7 +196,7 @@ def y_ticks(panel: Panel) -> tuple[float, ...] | None:
     return _QUARTERS if y_range(panel) == (0, 1) else None
 
 
-def same(values: Sequence[object]) -> bool:
+def all_equal(values: Sequence[object]) -> bool:
     """Return True if all values are equal."""
     return all(value == values[0] for value in values)
 

@@ -27,6 +27,7 @@ from simulator.figures.geometry import (
     SIDE_LABEL,
     Boxes,
     Entry,
+    all_equal,
     boxes,
     categories,
     cells,
@@ -35,7 +36,6 @@ from simulator.figures.geometry import (
     has_horizontal_bars,
     last_in_column,
     legend,
-    same,
     whiskers,
     wrap,
     x_ticks,
@@ -229,7 +229,7 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
 def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:
     panel, horizontal = figure.panels[number], has_horizontal_bars(figure)
     first = number % columns == 0
-    shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
+    shared_y = all_equal([(panel.y_label, y_range(panel)) for panel in figure.panels])
     values = axes.xaxis if horizontal else axes.yaxis
     axes.set_xlim(*(y_window if horizontal else x_window)(panel))
     axes.set_ylim(*(x_window(panel)[::-1] if horizontal else y_window(panel)))
@@ -240,7 +240,7 @@ def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -
         letters = _letters(width - (1.2 if columns == 1 else 0.35), size * 1.1)
         axes.set_title("\n".join(wrap(panel.title, letters)), loc="left")
     below = [panel.y_label if horizontal else panel.x_label for panel in figure.panels]
-    if last_in_column(figure, number, columns) or not same(below):
+    if last_in_column(figure, number, columns) or not all_equal(below):
         axes.set_xlabel(below[number])
     if first or not shared_y:
         axes.set_ylabel(panel.x_label if horizontal else panel.y_label)

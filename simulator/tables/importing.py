@@ -18,7 +18,7 @@ from rich.console import Console
 from logs import LogConflict, LogReader, LogWriter
 from logs.rows import Ending, Episode, Event, Item, Participant, Run, Score, Status, Turn
 from simulator.errors import InputError
-from simulator.jsonlines import left_out
+from simulator.jsonlines import count_left_out
 from simulator.runner.run_summary import say
 from trees.faults import Fault, fault_text
 
@@ -144,7 +144,7 @@ def print_imported(imported: ImportedRun, log: Path) -> None:
 
 def print_faults(file: str | Path, faults: Sequence[Fault], unit: str = "rows") -> None:
     """Print the faults of a file's rows (or another `unit`) on standard error."""
-    console, dropped = Console(stderr=True), left_out(faults)
+    console, dropped = Console(stderr=True), count_left_out(faults)
     if dropped:
         say(console, f"{dropped} {unit.removesuffix('s') if dropped == 1 else unit} of {file} left out:")
     if kept := len(faults) - dropped:

@@ -32,7 +32,7 @@ from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode, loa
 from simulator.ambient.nli.training_data import read_known
 from simulator.ambient.pool.filters import SampledPair
 from simulator.errors import InputError
-from simulator.generation import Journal, each, key_of
+from simulator.generation import Journal, key_of, map_concurrently
 from simulator.jsonlines import Read, Row, read_lines, report_duplicates
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.models.weights import imported, load_local
@@ -316,7 +316,7 @@ async def draw(
         journal.add(prompt.key, {"examples": [pair.id for pair in prompt.group], **row})
         advance()
 
-    await each((prompt for prompt in prompts if prompt.key not in journal.rows), ask, concurrency)
+    await map_concurrently((prompt for prompt in prompts if prompt.key not in journal.rows), ask, concurrency)
 
 
 def samples_of(prompts: Iterable[GenerationPrompt], journal: Journal) -> Samples:

@@ -52,7 +52,7 @@ from simulator.ambient.reporting.sources import (
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Figure, Table, Venn
 from simulator.frames import Frames
-from simulator.jsonlines import left_out
+from simulator.jsonlines import count_left_out
 from simulator.output_files import write_atomically
 from simulator.reporting import Drawing, Problems, Report, Section, numbered, report_latex
 from simulator.stats import Interval
@@ -161,7 +161,7 @@ def _file_results(files: Files, context: Context, problems: Problems) -> Iterato
         examples, names = tuple(merged.examples.values()), list(map(str, reads))
         results.append(dataset_results(examples, name, merged=merged, files=names, left_out=faulty))
     for file, read in files.get("categories", {}).items():
-        faulty = left_out(read.faults)
+        faulty = count_left_out(read.faults)
         results.append(
             categories_results(
                 read.rows, context.examples, name=file.stem, files=[str(file)], left_out=faulty
@@ -196,7 +196,7 @@ def _nli_results(
     if played and not results.gold:
         results.gold = tuple(record.gold for record in played[0].records)
     if results.models:
-        faulty = sum(left_out(read.faults) for kind in _NLI for read in files.get(kind, {}).values())
+        faulty = sum(count_left_out(read.faults) for kind in _NLI for read in files.get(kind, {}).values())
         names = [*(f"run {answers.run}" for answers in played), *map(str, paths)]
         yield with_notes(nli_results(results, names, faulty), files, context.by_id)
 

@@ -12,7 +12,7 @@ from simulator.ambik.items import Draft, DraftItem
 from simulator.ambik.score import asking_record as ambik_record
 from simulator.ambik.score import useful as ambik_useful
 from simulator.ambik.selection import pair_items
-from simulator.asking import askings
+from simulator.asking import read_asking
 from simulator.clarq.score import asking_record as clarq_record
 from simulator.clarq.score import is_question
 from simulator.clarq.score import need_of as clarq_need
@@ -110,7 +110,7 @@ def test_in_clarq_what_is_answered_with_a_node_was_a_question():
 
 
 def test_in_handmethat_the_level_says_what_is_open_and_a_question_is_useful_if_less_fits_after_it(reader):
-    found = askings(reader, ["h"]).askings
+    found = read_asking(reader, ["h"]).askings
     needs = {"level 1": "nothing", "level 4": "person"}
     assert all(one.told.need == needs[one.told.kind] for one in found)
     assert all(one.told.questions == 1 and one.told.price > 0 for one in found)
@@ -138,7 +138,7 @@ def test_in_handmethat_the_price_is_of_the_questions_that_were_answered(reader):
 
 
 def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
-    found = askings(reader, ["h0"]).askings
+    found = read_asking(reader, ["h0"]).askings
     assert not any(one.told.may_ask for one in found)
     (row,) = rows(found)
     assert row.robot == "offline/asker (sees all)"
@@ -148,7 +148,7 @@ def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
 
 
 def test_in_ambik_the_type_says_what_is_open(reader):
-    for one in askings(reader, ["k"]).askings:
+    for one in read_asking(reader, ["k"]).askings:
         needs = {"preferences": "person", "common sense": "inferred", "safety": "inferred"}
         assert one.told.need == needs.get(one.told.kind, "nothing")
     pairs = load_pairs("builtin", "all")
@@ -200,7 +200,7 @@ def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
 
 
 def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reader):
-    alone, answered = rows(askings(reader, ["k0", "k"]).askings)[::-1]
+    alone, answered = rows(read_asking(reader, ["k0", "k"]).askings)[::-1]
     assert alone.robot == "offline/kitchen (decides once)"
     assert (alone.seat, alone.manner) == ("offline/kitchen", ("decides once",))
     assert alone.gain is None
