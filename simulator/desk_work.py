@@ -15,7 +15,7 @@ from logs import LogReader
 from simulator.desks import FINISHED, Case, Desk, Field, FormT, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
-from simulator.judging import in_own_order, require_known
+from simulator.judging import rater_order, require_known
 from simulator.judging.agreement import cluster_kappa
 from simulator.reporting import Section, slug
 from simulator.stats import Interval
@@ -247,7 +247,7 @@ def _is_settled(desk: Desk[FormT], case: Case[FormT]) -> bool:
 
 def _order_cases(desk: Desk[FormT], rater: str, cases: Sequence[Case[FormT]]) -> tuple[Case[FormT], ...]:
     """Return things in the order in which a rater judges them, begun ones first."""
-    ordered = in_own_order(cases, desk.name, rater, lambda case: case.name) if desk.own_order else cases
+    ordered = rater_order(cases, desk.name, rater, lambda case: case.name) if desk.own_order else cases
     return tuple(sorted(ordered, key=lambda case: rater not in case.begun))
 
 

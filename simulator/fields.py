@@ -49,9 +49,9 @@ def _number_as_text(value: Any) -> Any:
     return str(value)
 
 
-Said = Annotated[str, AfterValidator(refuse_blank)]
+NonBlank = Annotated[str, AfterValidator(refuse_blank)]
 """A text that is not blank."""
-Key = Annotated[Said, BeforeValidator(_number_as_text)]
+Key = Annotated[NonBlank, BeforeValidator(_number_as_text)]
 """An id, as text even if the file has a number."""
 Whole = Annotated[int, Strict()]
 """An integer; texts and floats are refused."""
@@ -80,7 +80,7 @@ FiniteOrNone = Annotated[
 """A finite number; null, NaN and infinity become None."""
 OptionalText = Annotated[str, null_as("")]
 """A text that may be empty; null becomes an empty text."""
-OptionalTexts = Annotated[tuple[Said, ...], null_as(())]
+OptionalTexts = Annotated[tuple[NonBlank, ...], null_as(())]
 """A list of texts that are not blank; null becomes an empty list."""
 
 

@@ -31,7 +31,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    for shared in (browser_texts, opponent_words, say, small_map, speaker, steps_data, tongue, trouble_text):
+    for shared in (browser_texts, opponent_words, say, small_map, speaker, steps_data, lang_of, trouble_text):
         created.globals[shared.__name__] = shared
     return created
 
@@ -44,7 +44,7 @@ def say(context: Context, value: object) -> str:
 
 
 @pass_context
-def tongue(context: Context, value: object) -> str:
+def lang_of(context: Context, value: object) -> str:
     """Return the ``lang`` attribute for a block's value."""
     own = context.get("language") or context["view"].language
     language = context["t"].language if isinstance(value, Message | Translated) else own

@@ -21,7 +21,7 @@ from simulator.ambibench.prompt import Prompt
 from simulator.blocks import Block, Heading, Text, message
 from simulator.desks import ALL, Case, Desk, Field
 from simulator.errors import InputError
-from simulator.judging import Form, JudgingForm, Opinions, third_decides
+from simulator.judging import Form, JudgingForm, Opinions, with_third_rater
 from simulator.judging.agreement import cluster_kappa
 from simulator.runner.logged import played_items
 from simulator.stats import Interval
@@ -140,7 +140,7 @@ def _category(form: Mark) -> Category:
 def _opinions(judgments: Iterable[Judgment]) -> Mapping[str, Opinions[Mark]]:
     """Return the opinions on each episode's output, in the order in which raters first sorted it."""
     by_episode = CODING.opinions(judgments)
-    return {episode: third_decides(opinions, _category, RATERS) for episode, opinions in by_episode.items()}
+    return {id: with_third_rater(opinions, _category, RATERS) for id, opinions in by_episode.items()}
 
 
 # ---- the desk

@@ -18,7 +18,7 @@ from simulator.errors import InputError
 from simulator.runner.lobby import require_choice
 from simulator.runner.machines import Result
 from simulator.seeds import derive_seed
-from simulator.studies.declared import Drawn, PlaySessions
+from simulator.studies.declared import DrawnItem, PlaySessions
 from simulator.studies.graph import COMMENT, CONSENT, READY
 from trees import Language
 
@@ -62,7 +62,7 @@ class AmbiBenchSessions(PlaySessions):
 
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
+    ) -> DrawnItem:
         """See `PlaySessions.drawn`; the benchmark's own text is English, whatever the pages' language."""
         play = Play.model_validate(rules)
         seed = uuid4().int >> 97
@@ -76,7 +76,7 @@ class AmbiBenchSessions(PlaySessions):
         )
         options = {"language": require_choice("language", language, get_args(Language))}
         # The episode's id may be visible, so it must not contain the item's name, which reveals the task.
-        return Drawn(prompt, options, play.played)
+        return DrawnItem(prompt, options, play.played)
 
     def _revealed(self, here: Any, judgments: Sequence[Judgment]) -> Result:
         replay = super()._revealed(here, tuple(judgments))

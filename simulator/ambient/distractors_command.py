@@ -31,10 +31,10 @@ from simulator.errors import InputError
 from simulator.generation import Journal, key_of, map_concurrently, open_model, resumable_journal
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.models.fleet import address_of
-from simulator.models.weights import imported, load_weights
+from simulator.models.weights import import_optional, load_weights
 from simulator.runner.command import answer_options, refuse_idle_options
-from simulator.runner.options import NO_FLAGS, ModelFlags, SeedOption, asks_models
-from simulator.runner.run_summary import counted, say
+from simulator.runner.options import NO_FLAGS, ModelFlags, SeedOption, with_model_options
+from simulator.runner.run_summary import counting_bar, say
 from simulator.seeds import derive_seed
 from trees import Language
 
@@ -186,7 +186,7 @@ class FolderTranslator:
         temperature: float = TEMPERATURE,
     ) -> None:
         self.name = str(folder)
-        self._torch = imported("torch")
+        self._torch = import_optional("torch")
         if not Path(folder).is_dir():
             raise InputError(f"{folder}: no such folder; name a folder with a translation model such as NLLB")
         chosen = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
@@ -243,7 +243,7 @@ def _strip_quotes(answer: str, text: str) -> str:
 _JOURNAL_KEY: Final = "translator, language, seed or data"
 
 
-@asks_models
+@with_model_options
 def generate_distractors(
     out: Annotated[Path, typer.Option(help="the file to write, JSON lines")],
     model: Annotated[str | None, typer.Option(help="provider/model that translates")] = None,
@@ -303,7 +303,7 @@ def generate_distractors(
         """Translate the sentences that are not in the journal yet."""
         missing = [key for key in selected if key not in journal.rows]
         async with open_translator() as opened:
-            with counted(console, "sentences", len(selected), len(selected) - len(missing)) as advance:
+            with counting_bar(console, "sentences", len(selected), len(selected) - len(missing)) as advance:
 
                 async def translate(key: str) -> None:
                     journal.add(key, await row_of(opened, selected[key], seed))

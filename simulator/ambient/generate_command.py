@@ -48,8 +48,8 @@ from simulator.generation import Journal, key_of, open_model, resumable_journal,
 from simulator.models import Needs
 from simulator.models.weights import fingerprint
 from simulator.runner.command import service_name
-from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, asks_models, takes
-from simulator.runner.run_summary import counted, say
+from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, with_model_options, with_options
+from simulator.runner.run_summary import counting_bar, say
 from simulator.seeds import derive_seed
 
 SAMPLES: Final = "samples.jsonl"
@@ -222,9 +222,9 @@ def write_pairs_and_study(examples: Sequence[Example], folder: Path, *, seed: in
 # ---- the command
 
 
-@asks_models
-@takes("decoding", options_of(Decoding), Decoding)
-@takes("rules", options_of(Rules), Rules)
+@with_model_options
+@with_options("decoding", options_of(Decoding), Decoding)
+@with_options("rules", options_of(Rules), Rules)
 def generate_ambient(
     model: Annotated[str, typer.Option(help="provider/model that writes the pairs")],
     out: FolderOption,
@@ -265,7 +265,7 @@ def generate_ambient(
     if encoder is None:
         embedding = embed(sentences)
     else:
-        with counted(console, "pool", len(pairs)) as advance:
+        with counting_bar(console, "pool", len(pairs)) as advance:
             embedding = embed(sentences, encoder, device=device, advance=advance)
     groups = in_drawn_order(make_groups(pairs, embedding.vectors, group), seed)
     if prompts is not None and prompts > len(groups):
@@ -282,7 +282,7 @@ def generate_ambient(
             console.print("All samples were there already; the model was not called.")
             return
         async with open_model(model, options, path, Needs(samples=decoding.samples > 1)) as service:
-            with counted(console, "prompts", len(chosen), len(chosen) - missing) as advance:
+            with counting_bar(console, "prompts", len(chosen), len(chosen) - missing) as advance:
                 await draw(
                     service, chosen, decoding, journal, concurrency=concurrency, advance=lambda: advance(1)
                 )
@@ -314,7 +314,7 @@ def _load_judge(nli: Path | None, skip: bool, device: str | None) -> Predictor |
 def _ask_judge(
     judge: Predictor, journal: Path, console: Console, pairs: Sequence[SampledPair]
 ) -> list[Probabilities]:
-    with Journal(journal) as predictions, counted(console, "pairs", len(pairs)) as advance:
+    with Journal(journal) as predictions, counting_bar(console, "pairs", len(pairs)) as advance:
         return ask_judge(judge, pairs, predictions, advance)
 
 

@@ -21,7 +21,7 @@ from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.field_options import options_of
 from simulator.models import require_local, weights_of
-from simulator.runner.options import LOCAL, Engine, ExecutorOption, ThreadsOption, takes
+from simulator.runner.options import LOCAL, Engine, ExecutorOption, ThreadsOption, with_options
 from simulator.runner.run_summary import say, updates_bar
 from simulator.seeds import derive_seed
 
@@ -29,7 +29,7 @@ _PREFIXES: Final = ("local/", "transformers/")
 DEV_SHARE: Final = 0.2
 
 
-@takes("config", options_of(TrainConfig), TrainConfig)
+@with_options("config", options_of(TrainConfig), TrainConfig)
 def train_ambient_nli(
     train: Annotated[
         list[str], typer.Option(help="FILE or FILE=EPOCHS, JSON lines; repeat for further stages")

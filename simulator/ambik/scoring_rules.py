@@ -20,7 +20,7 @@ from simulator.ambik.naming import bare
 from simulator.ambik.records import Letter
 from simulator.ambik.terms import Tokens
 from simulator.errors import InputError
-from simulator.models.weights import imported, load_local
+from simulator.models.weights import import_optional, load_local
 
 _NUMBERS: Final = "123456789"
 OPTIONS_PER_CALL: Final = 4
@@ -287,7 +287,7 @@ class Encoder:
 
     def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
         """Return the cosine of each of `texts` with `to`."""
-        torch = imported("torch")
+        torch = import_optional("torch")
         batch = [*texts, to]
         encoded = self.tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
         encoded = encoded.to(self.model.device)

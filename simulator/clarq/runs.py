@@ -46,7 +46,7 @@ from simulator.models import (
     Request,
     run_preflight,
 )
-from simulator.models.schema import parsed
+from simulator.models.schema import parse_answer
 from simulator.orders import Limit, RunOrder, RunSpec, Selection
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, RunRequest, answer_options, read_ranges, refuse_idle_options
@@ -166,7 +166,7 @@ async def _judge_case(case: _Case, log: LogWriter, model: ChatModel, name: str) 
             prompt_version=prompt.version,
             episode_id=case.episode_id,
         )
-        answer: JudgeAnswer = parsed(await model.complete(request), request).parsed
+        answer: JudgeAnswer = parse_answer(await model.complete(request), request).parsed
         await log.write(
             Judgment(
                 id=f"{case.episode_id}/{JUDGE}/{name}/{index}",

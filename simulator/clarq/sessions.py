@@ -19,7 +19,7 @@ from simulator.runner.lobby import Opponent
 from simulator.runner.logged import ENDED
 from simulator.runner.machines import ItemChoice, ItemGroup, Result, SeatPage
 from simulator.seats import Reply
-from simulator.studies.declared import Drawn, PlaySessions, chosen_item
+from simulator.studies.declared import DrawnItem, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY, Step
 from trees import Task
 from trees.model import task_type
@@ -71,11 +71,11 @@ class ClarqSessions(PlaySessions):
 
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
+    ) -> DrawnItem:
         """See `PlaySessions.drawn`; languages without tasks use the English ones."""
         chosen = Choices.model_validate(rules)
         tasks = load_items(self.data, "zh" if language == "zh" else "en")
-        return Drawn(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
+        return DrawnItem(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""

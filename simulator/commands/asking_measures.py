@@ -17,7 +17,7 @@ from simulator.stats import (
     cluster_bootstrap,
     interval_of,
     paired_bootstrap,
-    resampled,
+    resample,
     share,
     share_difference,
 )
@@ -190,7 +190,7 @@ def _youden(
         cells, place = sums.setdefault(item, [0.0] * 4), 0 if is_needed else 2
         cells[place] += asked
         cells[place + 1] += 1
-    drawn = resampled(np.array(list(sums.values())))
+    drawn = resample(np.array(list(sums.values())))
     with np.errstate(invalid="ignore", divide="ignore"):
         both = drawn[:, [0, 2]] / drawn[:, [1, 3]]
     if (np.nanmax(both, axis=0) - np.nanmin(both, axis=0) < 1e-12).any():

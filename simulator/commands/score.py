@@ -37,7 +37,7 @@ from simulator.runner.options import (
     JsonOption,
     ModelFlags,
     WorkersOption,
-    asks_models,
+    with_model_options,
 )
 from simulator.runner.spreading import engine_of, in_order
 
@@ -104,7 +104,7 @@ def score_command(
     require_complete(report)
 
 
-score_app.command(_RUN)(asks_models(score_command))
+score_app.command(_RUN)(with_model_options(score_command))
 
 
 def score_run(

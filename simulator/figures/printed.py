@@ -30,12 +30,12 @@ from simulator.figures.geometry import (
     all_equal,
     boxes,
     categories,
-    cells,
     depth,
     grid,
     has_horizontal_bars,
     last_in_column,
     legend,
+    text_width,
     whiskers,
     wrap,
     x_ticks,
@@ -270,7 +270,7 @@ def _categories(axes: Axes, named: Sequence[str], width: float) -> None:
     size = float(matplotlib.rcParams["xtick.labelsize"])
     letters = _letters((width - 1) / len(named), size)
     wrapped = [wrap(name, letters) for name in named]
-    fits = all(cells(line) <= letters for lines in wrapped for line in lines)
+    fits = all(text_width(line) <= letters for lines in wrapped for line in lines)
     if not fits:
         wrapped = [wrap(name, _SLANTED) for name in named]
     texts = ["\n".join(lines) for lines in wrapped]

@@ -17,7 +17,7 @@ from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, Posed
 from simulator.handmethat.reveal import Replay, result
 from simulator.runner.lobby import Opponent, require_choice
 from simulator.runner.machines import Result
-from simulator.studies.declared import Drawn, PlaySessions, chosen_item
+from simulator.studies.declared import DrawnItem, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
@@ -55,7 +55,7 @@ class HandMeThatSessions(PlaySessions):
 
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
+    ) -> DrawnItem:
         """See `PlaySessions.drawn`. All texts are in `language`, except commands, which are English."""
         require_choice("language", language, self.languages)
         chosen = Choices.model_validate(rules)
@@ -63,7 +63,7 @@ class HandMeThatSessions(PlaySessions):
         tasks = await asyncio.to_thread(lambda: self.tasks)
         task = chosen_item(tasks if item else _filter_level(tasks, chosen.level), item)
         spoken: Language = "zh" if language == "zh" else "en"
-        return Drawn(Posed(task, spoken), {"mode": chosen.mode}, _key(task.id))
+        return DrawnItem(Posed(task, spoken), {"mode": chosen.mode}, _key(task.id))
 
     async def replay(self, episode_id: str, seat: str) -> Result:
         """See `StudySessions.replay`."""

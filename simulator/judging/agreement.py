@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from simulator.stats import SHARE, Bounds, Floats, Interval, interval_of, resampled
+from simulator.stats import SHARE, Bounds, Floats, Interval, interval_of, resample
 
 T = TypeVar("T", bound=Hashable)
 Distance = Callable[[T, T], float]
@@ -280,7 +280,7 @@ def intervals(
 def _interval(measure: Measure, seed: int, resamples: int) -> Interval | None:
     if not len(measure.columns):
         return None
-    statistics = measure.statistic(resampled(measure.columns, seed=seed, resamples=resamples))
+    statistics = measure.statistic(resample(measure.columns, seed=seed, resamples=resamples))
     groups = max(1, int(measure.columns.any(axis=1).sum()))
     return interval_of(statistics, measure.n, groups=groups, bounds=measure.bounds)
 

@@ -22,7 +22,7 @@ from simulator.models.errors import (
 from simulator.models.fleet import Fleet, FleetServer
 from simulator.models.keys import Identity
 from simulator.models.layers import AnswerT, Backend
-from simulator.models.limits import watched
+from simulator.models.limits import log_if_slow
 from simulator.models.pool import Member, Pool, shared_member
 
 
@@ -127,7 +127,7 @@ class FleetModel:
         address = member.server.address
         backend = self._backends[address]
         try:
-            with watched(backend.name, member.limiter.circuit):
+            with log_if_slow(backend.name, member.limiter.circuit):
                 async with asyncio.timeout(None) as scope:
                     with pool.sending(member, request, scope):
                         answer = await ask(backend)

@@ -46,7 +46,7 @@ _FIELDS: dict[type[Answer], tuple[str, ...]] = {
 }
 
 
-def amended(answer: AnswerT, **changes: Any) -> AnswerT:
+def amend(answer: AnswerT, **changes: Any) -> AnswerT:
     """Return a copy of an answer with some fields changed, as `dataclasses.replace` does.
 
     Skips `Completion.__post_init__`: the reasoning has been removed already, and searching the text again

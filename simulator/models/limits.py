@@ -237,7 +237,7 @@ class Limited(Layer):
         since = await limiter.acquire()
         try:
             circuit.require_closed()  # the server may have been given up in the meantime
-            with watched(self.name, circuit):
+            with log_if_slow(self.name, circuit):
                 answer = await send()
             limiter.success()
             circuit.succeeded()
@@ -255,7 +255,7 @@ class Limited(Layer):
 
 
 @contextmanager
-def watched(name: str, circuit: Circuit) -> Iterator[None]:
+def log_if_slow(name: str, circuit: Circuit) -> Iterator[None]:
     """Log a message now and then while an answer is slow."""
     loop = asyncio.get_running_loop()
     start = loop.time()

@@ -8,11 +8,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from simulator.models.answers import checked
+from simulator.models.answers import check_answer
 from simulator.models.base import Request, ScoreRequest, Usage
 from simulator.models.errors import Malformed, ModelError, RateLimited, TimedOut
-from simulator.models.layers import AnswerT, Backend, Layer, Send, amended
-from simulator.models.schema import parsed
+from simulator.models.layers import AnswerT, Backend, Layer, Send, amend
+from simulator.models.schema import parse_answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Retried(Layer):
         while True:
             attempts += 1
             try:
-                answer = parsed(checked(self.name, await send()), request)
+                answer = parse_answer(check_answer(self.name, await send()), request)
                 attempts += answer.attempts - 1
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
@@ -102,7 +102,7 @@ class Retried(Layer):
                 seconds = self._clock() - start
                 if wasted:
                     answer = _with_waste(answer, wasted)
-                return amended(answer, attempts=attempts, seconds=seconds)
+                return amend(answer, attempts=attempts, seconds=seconds)
 
     def _pause(self, error: ModelError, attempts: int, malformed: int, start: float) -> float | None:
         """Return the seconds to wait before the next attempt; None to give up."""
@@ -126,7 +126,7 @@ def _total(error: ModelError, wasted: list[ModelError], attempts: int) -> None:
 
 def _with_waste(answer: AnswerT, wasted: list[ModelError]) -> AnswerT:
     cost = _known_cost(wasted)
-    return amended(
+    return amend(
         answer,
         usage=sum((each.usage for each in wasted), answer.usage),
         cost=answer.cost if answer.cost is None else answer.cost + (cost or 0.0),

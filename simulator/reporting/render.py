@@ -17,7 +17,7 @@ from simulator.figures import Figure, Table, save
 from simulator.figures.files import svg_address, svg_data
 from simulator.figures.interactive import FONT
 from simulator.figures.look import DARK, LIGHT
-from simulator.figures.tables import escape_latex, shown
+from simulator.figures.tables import cell_text, escape_latex
 from simulator.output_files import write_atomically
 from simulator.reporting.section import Drawing, Report, Section, plain
 from trees.faults import fault_text
@@ -130,7 +130,7 @@ def html_page(report: Report) -> str:
         loader=PackageLoader("simulator.reporting", "."), undefined=StrictUndefined, autoescape=True
     )
     template = environment.get_template("report.html.jinja")
-    return template.render(report=report, address=_address, shown=shown, light=LIGHT, dark=DARK, font=FONT)
+    return template.render(report=report, address=_address, show=cell_text, light=LIGHT, dark=DARK, font=FONT)
 
 
 def _section_json(section: Section) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-def continuable(reader: LogReader, processes: RunProcesses) -> tuple[str, ...]:
+def continuable_runs(reader: LogReader, processes: RunProcesses) -> tuple[str, ...]:
     """Return the unfinished runs that no process seems to be playing, the newest first."""
     states = {run.id: run.state for run in processes.started()}
 

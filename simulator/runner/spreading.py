@@ -114,9 +114,9 @@ def _on_cluster(
     work: Callable[[J], R], jobs: Iterator[J], engine: Engine, resources: Mapping[str, float]
 ) -> Iterator[R]:
     """Yield the results of tasks, which Ray schedules, and reschedules if a node is lost."""
-    from simulator.runner.cluster.connecting import actor_options, connected, living_nodes, places_for
+    from simulator.runner.cluster.connecting import actor_options, connect, living_nodes, places_for
 
-    with connected(engine.address) as ray:
+    with connect(engine.address) as ray:
         offered = sum(places_for(resources, node) for node in living_nodes(ray))
         if not offered:
             needed = ", ".join(f"{name} {amount:g}" for name, amount in resources.items())

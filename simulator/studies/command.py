@@ -19,7 +19,7 @@ from logs.paths import default_path
 from logs.rows import Event
 from simulator.errors import InputError
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
-from simulator.studies.admission import erase_due, pending
+from simulator.studies.admission import erase_due, pending_erasures
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.known import absent_opposite, find_study, study_file, why_absent
@@ -183,7 +183,7 @@ def close_study(
 ) -> None:
     """Close the study: admit nobody new, erase everyone who withdrew; people under way may finish."""
     chosen = find_study(study, log)
-    leaving = with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
+    leaving = with_desk(chosen, log, lambda desk, reader: pending_erasures(reader, chosen.run_id))
     if leaving and not yes:
         typer.confirm(
             f"Close {chosen.id} and erase the participants who have withdrawn ({', '.join(leaving)})? "

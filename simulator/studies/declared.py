@@ -30,7 +30,7 @@ from simulator.studies.sessions import StudySessions
 ItemT = TypeVar("ItemT")
 
 
-class Drawn(NamedTuple):
+class DrawnItem(NamedTuple):
     """An item of free play, with the options and the name of its episode (None: the item's name)."""
 
     item: Any
@@ -149,7 +149,7 @@ class PlaySessions(StudySessions, ABC):
     @abstractmethod
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
+    ) -> DrawnItem:
         """Return the item to play, for checked choices and players; arguments as for `start`."""
 
 
@@ -173,11 +173,11 @@ class DeclaredSessions(PlaySessions):
 
     async def drawn(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
+    ) -> DrawnItem:
         """See `PlaySessions.drawn`."""
         # An item's name may give away the solution, and people may see an episode's id.
         candidates = [] if item else [each for each in self.items if language_of(each) == language]
-        return Drawn(chosen_item(candidates or self.items, item), rules, seat)
+        return DrawnItem(chosen_item(candidates or self.items, item), rules, seat)
 
     def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
         return self._machine.replay(here.live.item, here.turns, judgments, here.live.episode.options)

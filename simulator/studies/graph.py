@@ -214,7 +214,7 @@ def merge_steps(own: Sequence[Step], outer_steps: Sequence[Step]) -> tuple[Step,
     return tuple(sorted((*own, *outer_steps), key=lambda step: NODES.index(step.node)))
 
 
-def declined(turns: Iterable[Turn]) -> bool:
+def has_declined(turns: Iterable[Turn]) -> bool:
     """Return True if a person did not consent."""
     return any(turn_entry(turn)[1:] == [CONSENT.kind, NO] for turn in turns)
 

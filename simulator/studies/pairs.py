@@ -38,7 +38,7 @@ from simulator.studies.pairing import (
     SetStatus,
     StartTask,
     Task,
-    beat,
+    beat_interval,
     next_step,
     set_name,
     task_options,
@@ -288,7 +288,7 @@ class Pairs:
         # A partner who was away for too long has left, even if they call before the other one does.
         if set_status == "playing" and task is not None and lobby.is_gone(task, guest.set):
             return
-        if seen is None or lobby.now - seen >= beat(self._study.pairing):
+        if seen is None or lobby.now - seen >= beat_interval(self._study.pairing):
             await self._event(PRESENT, episode)
 
     async def _event(self, kind: str, episode: Episode, **details: int) -> None:

@@ -23,7 +23,7 @@ from simulator.studies.files import Study
 from simulator.studies.ledger import Ledger, assignment_row, format_time, parse_time
 from simulator.studies.pairing import Lobbies, Lobby, choose_seat, taken_by_seat
 from simulator.studies.people import release
-from simulator.studies.quota import Cell, Place, Quota, State, choose, counted, has_room
+from simulator.studies.quota import Cell, Place, Quota, State, choose, count_taken, has_room
 
 REFUSED: Final = "study.refused"
 COMMAND: Final = "command line"
@@ -188,7 +188,7 @@ class Places:
             counts = self._taken_by_seat(places, now)
             return sum(max(0, self.items.total - count) for count in counts.values())
         in_cells = dict.fromkeys(self.quota.wanted, 0)
-        for cell, count in counted(places, now, self.study.stale_after).items():
+        for cell, count in count_taken(places, now, self.study.stale_after).items():
             in_cells[self.quota.coarse[cell]] += count
         return sum(max(0, wanted - in_cells[cell]) for cell, wanted in self.quota.wanted.items())
 
@@ -198,13 +198,13 @@ class Places:
             seat = choose_seat(self._taken_by_seat(places, now), self.items.total, seed)
             return None if seat is None else (seat,)
         had = [place.cell for place in own if place.cell]
-        counts = counted(places, now, self.study.stale_after)
+        counts = count_taken(places, now, self.study.stale_after)
         return choose(self.quota, counts, seed=seed, had=had, order=self.study.assignment)
 
     def _has_room(self, places: Sequence[Place], cell: Cell, now: datetime) -> bool:
         if self.study.seats:
             return self._taken_by_seat(places, now)[cell[0]] < self.items.total
-        return has_room(self.quota, counted(places, now, self.study.stale_after), cell)
+        return has_room(self.quota, count_taken(places, now, self.study.stale_after), cell)
 
     def _taken_by_seat(self, places: Sequence[Place], now: datetime) -> Mapping[str, int]:
         """Return how many of the wanted tasks are taken, by seat."""

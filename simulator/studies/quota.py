@@ -178,7 +178,7 @@ def _spread(total: int, cells: Sequence[Cell], seed: int) -> dict[Cell, int]:
     return {cell: share + (cell in drawn) for cell in coarse}
 
 
-def counted(places: Iterable[Place], now: datetime, stale_after: timedelta) -> Counter[Cell]:
+def count_taken(places: Iterable[Place], now: datetime, stale_after: timedelta) -> Counter[Cell]:
     """Count completed + live − stale places by finest cell."""
     return Counter(
         place.cell
@@ -205,7 +205,7 @@ def choose(
 
     Args:
         quota: the design.
-        fine: the counts by finest cell (`counted`).
+        fine: the counts by finest cell (`count_taken`).
         seed: breaks ties.
         had: cells that the person has been in.
         order: see `files.Study.assignment`.

@@ -23,7 +23,7 @@ from simulator.seats import Reply
 from simulator.studies.admission import REFUSALS, Admission, Completion, Entry, Sets
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.graph import MISSED, REST, WAYS_OUT, declined
+from simulator.studies.graph import MISSED, REST, WAYS_OUT, has_declined
 from simulator.studies.held import SessionsWithStudies
 from simulator.studies.pairing import MODEL_FAILED, REASONS
 from simulator.studies.pairs import Pairs
@@ -351,7 +351,7 @@ class StudySessions(SessionsWithStudies):
         own_fault = ending.cause == self._seat(self._reader.episode(ending.episode_id))
         if not own_fault or ending.message in REASONS:
             await desk.return_place(person, ending.message)
-        elif not declined(self._reader.turns(ending.episode_id)):
+        elif not has_declined(self._reader.turns(ending.episode_id)):
             await desk.screen_out(person, ending.message)
         elif self._is_new(desk, person):
             # Nothing is kept of a person who did not consent and did nothing else here.

@@ -50,7 +50,7 @@ class Record:
     def text(self, column: str) -> str:
         """Return a cleaned cell; empty for a missing column, and for a word of `ABSENT`."""
         text = clean(self.cells.get(column, ""))
-        return "" if says_nothing(text) else text
+        return "" if is_absent(text) else text
 
     def row(self) -> Row:
         """Return the cleaned cells as a row; empty cells are left out."""
@@ -100,7 +100,7 @@ def clean(text: str) -> str:
     return (lines if lines.isascii() else lines.translate(_BLANKS)).strip()
 
 
-def says_nothing(text: str) -> bool:
+def is_absent(text: str) -> bool:
     """Return True if a cleaned cell is a word for an empty one (`ABSENT`)."""
     return len(text) <= _LONGEST and text.casefold() in ABSENT
 

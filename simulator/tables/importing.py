@@ -139,7 +139,7 @@ def print_imported(imported: ImportedRun, log: Path) -> None:
     say(console, f"run {run} in {log}: {contents}; {state}")
     if imported.differences:
         say(console, f"{len(imported.differences)} stored values of {run} differ from the recomputed ones:")
-        say_some(console, imported.differences)
+        print_some(console, imported.differences)
 
 
 def print_faults(file: str | Path, faults: Sequence[Fault], unit: str = "rows") -> None:
@@ -150,7 +150,7 @@ def print_faults(file: str | Path, faults: Sequence[Fault], unit: str = "rows") 
     if kept := len(faults) - dropped:
         repeats = f"{unit.removesuffix('s')} repeats" if kept == 1 else f"{unit} repeat"
         say(console, f"{kept} {repeats} an earlier one, counted again:")
-    say_some(console, list(map(fault_text, faults)), "yellow")
+    print_some(console, list(map(fault_text, faults)), "yellow")
 
 
 def print_failed(reasons: Iterable[str]) -> None:
@@ -159,7 +159,7 @@ def print_failed(reasons: Iterable[str]) -> None:
         say(Console(stderr=True), reason, "red")
 
 
-def say_some(console: Console, lines: Sequence[str], style: str = "") -> None:
+def print_some(console: Console, lines: Sequence[str], style: str = "") -> None:
     """Print the first lines, and how many more there are."""
     for line in lines[:_MAX_LINES]:
         say(console, f"  {line}", style)

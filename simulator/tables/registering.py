@@ -124,7 +124,7 @@ def source_of(path: str | Path) -> tuple[Path, Path, Path | None]:
     return path, path if single is None else path.parent, single
 
 
-def say_added(added: Added) -> None:
+def print_added(added: Added) -> None:
     """Print what was registered, and the remarks on it."""
     dataset = added.dataset
     counts = ", ".join(f"{key} {value}" for key, value in dataset.details.items())

@@ -183,7 +183,7 @@ class DeclaredActions:
             notice = self._refusal_notice(frame, error)
         if notice is not None:
             view = await self.sessions.view(seat.episode_id, seat.seat)
-        if notice is not None and broken_off(view):
+        if notice is not None and was_aborted(view):
             # The place has gone to somebody else.
             return {"accepted": False, "html": self._message(frame, "full")}
         return {"accepted": notice is None, "html": await self._page_of(frame, seat, view, notice)}
@@ -329,7 +329,7 @@ class DeclaredActions:
             return session_page(f"study/{view.stage}", context)
         if view.stage != "done":
             return self.session_page(context)
-        if broken_off(view) or (sets.completion is not None and not sets.completion.is_done):
+        if was_aborted(view) or (sets.completion is not None and not sets.completion.is_done):
             return self._left_page(frame, seat, self._reason_code(seat, view, sets))
         return end_page(context, self.benchmark, await self._replay(seat))
 
@@ -342,7 +342,7 @@ class DeclaredActions:
         if pairs is not None and (reason := pairs.reason(seat.episode_id)):
             return PARTED[reason]
         cause = view.ending.cause if view.ending is not None else None
-        return "broken" if broken_off(view) and cause != seat.seat else "declined"
+        return "broken" if was_aborted(view) and cause != seat.seat else "declined"
 
     def _left_page(self, frame: Frame, seat: Pass, code: str) -> str:
         try:
@@ -376,6 +376,6 @@ class DeclaredActions:
         return Notice(frame.texts("study.session.refused", message=refusal), "problem")
 
 
-def broken_off(view: SeatPage) -> bool:
+def was_aborted(view: SeatPage) -> bool:
     """Return True if an episode of a study was aborted."""
     return view.study and view.ending is not None and view.ending.status == "aborted"

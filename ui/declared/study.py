@@ -11,7 +11,7 @@ from simulator.studies import Completion
 from simulator.studies.admission import Sets, StudyCard
 from simulator.studies.graph import REST
 from simulator.studies.machine import WAITING_ROOM
-from simulator.studies.pairing import beat
+from simulator.studies.pairing import beat_interval
 from simulator.studies.pairs import LOST, Waiting
 from simulator.studies.questions import ASKED, Words
 from trees import Language
@@ -122,7 +122,7 @@ def beat_seconds(context: PageContext) -> int:
         return 0
     if context.view.stage == WAITING_ROOM:
         return _POLL_SECONDS
-    return max(1, int(beat(context.card.study.pairing).total_seconds() / 2))
+    return max(1, int(beat_interval(context.card.study.pairing).total_seconds() / 2))
 
 
 def questions_page(context: PageContext) -> str:

@@ -13,7 +13,7 @@ import gradio as gr
 from simulator import catalog
 from simulator.commands.run import Group, RunForm, run_form
 from simulator.errors import AskbackError, InputError
-from simulator.runner.processes import StartedRun, continuable, start_events
+from simulator.runner.processes import StartedRun, continuable_runs, start_events
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, html, markup, part
@@ -107,7 +107,7 @@ class StartPage:
 
     def _put_started(self) -> None:
         t, started = self.visit.t, self.office.processes.started()[:_SHOWN]
-        left = continuable(self.office.reader, self.office.processes)
+        left = continuable_runs(self.office.reader, self.office.processes)
         for run in started:
             self._put_run(run)
         if left:
@@ -161,7 +161,7 @@ class StartPage:
     def _continue(self, run: str) -> None:
         reader = self.office.reader
         with self.office.acting(self.visit, "run", did="continue", run=str(run)[:200]):
-            if run not in continuable(reader, self.office.processes):
+            if run not in continuable_runs(reader, self.office.processes):
                 raise InputError(f"{run}: nothing is left to play.", code="run_not_left", run=str(run))
             form = run_form(catalog.find(reader.run(run).benchmark), self.office.offered)
             options = start_events(reader)[run].details["options"]

@@ -16,7 +16,7 @@ import pandas as pd
 from logs import load_key
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.studies.admission import pending
+from simulator.studies.admission import pending_erasures
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.known import (
@@ -31,7 +31,7 @@ from simulator.studies.known import (
 from simulator.studies.people import preview_link, study_link
 from simulator.studies.places import Places
 from simulator.studies.progress import StudyProgress
-from simulator.studies.quality import signs
+from simulator.studies.quality import carelessness_signs
 from simulator.studies.quota import STATES, cell_name
 from simulator.studies.steering import (
     StudyState,
@@ -224,7 +224,7 @@ class StudiesPage:
             return update_table(rows), rows, counts, gr.Dropdown(choices=people.choices())
 
         gr.Timer(TICK).tick(refresh, shown, [cells, shown, facts, who], show_progress="hidden", queue=False)
-        suspects = signs(self.office.reader, study)
+        suspects = carelessness_signs(self.office.reader, study)
         part(self.visit, "study_quality", people=len(suspects))
         if len(suspects):
             table(t("research.studies.quality"), self.quality(suspects))
@@ -244,7 +244,7 @@ class StudiesPage:
                 pausing.click(partial(self._pause, study)).success(None, js=RELOAD)
             if state in ("open", "paused"):
                 closing = gr.Button(t("research.studies.close"), elem_id="close-study")
-                leaving = len(pending(self.office.reader, study.run_id))
+                leaving = len(pending_erasures(self.office.reader, study.run_id))
                 question = f"research.studies.{'close_sure' if leaving else 'close_ask'}"
                 ask = f"() => confirm({json.dumps(t(question, count=leaving))})"
                 # Takes the answer of the browser's dialog; a State could not.
@@ -264,7 +264,7 @@ class StudiesPage:
     def _close(self, study: Study, sure: bool) -> None:
         if not sure:
             return
-        erases = bool(pending(self.office.reader, study.run_id))
+        erases = bool(pending_erasures(self.office.reader, study.run_id))
         with self.office.acting(self.visit, "erase" if erases else "study", did="close", study=study.id):
             close(self._desk(study), self.office.reader)
 

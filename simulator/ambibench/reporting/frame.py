@@ -30,7 +30,7 @@ from simulator.ambibench.features import (
     table,
 )
 from simulator.ambibench.records import ActorKind, TrialRecord, finetuned
-from simulator.stats import Interval, cluster_bootstrap, interval_of, resampled
+from simulator.stats import Interval, cluster_bootstrap, interval_of, resample
 
 Flag = Literal["unfinished", "fast", "invalid"]
 FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
@@ -191,7 +191,7 @@ def _mean_of_means(group: pd.DataFrame, measure: str, over: str) -> Interval:
         for function in ("sum", "count")
     )
     columns = np.hstack([sums.fillna(0).to_numpy(float), counts.fillna(0).to_numpy(float)])
-    top, bottom = np.hsplit(resampled(columns, resamples=RESAMPLES), 2)
+    top, bottom = np.hsplit(resample(columns, resamples=RESAMPLES), 2)
     at_levels = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
     mean = interval_of(np.nanmean(at_levels, axis=1), len(group), groups=len(sums))
     assert mean is not None  # every group has a value

@@ -22,7 +22,7 @@ from simulator.ambient.examples import Example, Finding, findings
 from simulator.ambient.items import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.labels import Categories, Category, Label, LabelSet, Side, SomeLabels, format_labels
 from simulator.errors import InputError
-from simulator.fields import Flag, Key, OptionalText, Said, must, read_as
+from simulator.fields import Flag, Key, NonBlank, OptionalText, must, read_as
 from simulator.jsonlines import Codec, FieldError, Read, Row
 from simulator.tables.cells import SAME_ID
 from simulator.tables.records import read_records
@@ -146,8 +146,8 @@ def _unknown_fields(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str,
 class Rewrite:
     """A disambiguation that may be incomplete; missing parts are None."""
 
-    premise: Said
-    hypothesis: Said | None
+    premise: NonBlank
+    hypothesis: NonBlank | None
     label: Label | None
 
 
@@ -176,8 +176,8 @@ class CategoryRecord:
     """
 
     id: Key
-    premise: Said
-    hypothesis: Said | None
+    premise: NonBlank
+    hypothesis: NonBlank | None
     categories: Annotated[
         Categories,
         must(bool, ": has no kind of ambiguity"),
@@ -253,7 +253,7 @@ class DistractorRow:
 
     id: Key
     side: Side
-    distractor: Said | None
+    distractor: NonBlank | None
     sentence: OptionalText = ""
 
 

@@ -26,7 +26,7 @@ from simulator.ambient.labels import LABELS, LabelSet, SomeLabels
 from simulator.ambient.nli.families import CLASSES, SET_NAMES, VALUE, Scores, output_of_width, plain_threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
-from simulator.fields import Finite, Key, Said, Whole, must, read_as
+from simulator.fields import Finite, Key, NonBlank, Whole, must, read_as
 from simulator.jsonlines import Codec, Duplicates, FieldError, Read, Row, write_lines
 from simulator.tables.records import read_json, read_records
 from simulator.tables.spec import TableSpec, has
@@ -57,8 +57,8 @@ class PairScores:
 
     id: Key
     pair: Annotated[Whole, must(lambda pair: pair >= 0, lambda pair: f"is {pair}; the original is 0")]
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     labels: Annotated[
         LabelSet | None, read_as(SomeLabels, lambda labels: labels), Field(exclude_if=lambda value: not value)
     ] = None

@@ -38,7 +38,7 @@ from simulator.ambient.records import (
     TrueFalseRecord,
 )
 from simulator.ambient.true_false import TEMPLATES, expected
-from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, of_length
+from simulator.fields import Finite, FiniteOrNone, Flag, Key, NonBlank, OptionalText, of_length
 from simulator.jsonlines import Codec, Duplicates, FieldError, Read, Row, report_duplicates
 from simulator.tables.cells import Columns, Record, read_table
 from simulator.tables.records import read_text
@@ -158,12 +158,12 @@ class CrowdRow(BaseModel, frozen=True):
     """
 
     id: Key
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     ambiguous_sent: Side
     distractor_idx: FiniteOrNone = None
     labels: Annotated[tuple[Label | None, ...], of_length(CANDIDATES)]
-    interpretations: Annotated[tuple[Said, ...], of_length(CANDIDATES)]
+    interpretations: Annotated[tuple[NonBlank, ...], of_length(CANDIDATES)]
     q0_gold: tuple[Label, ...]
     q1_gold: tuple[Label, ...]
     q2_gold: tuple[Label, ...]

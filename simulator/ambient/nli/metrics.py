@@ -22,7 +22,7 @@ from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, threshold_ends, tuned
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
-from simulator.stats import Interval, interval_of, resampled
+from simulator.stats import Interval, interval_of, resample
 
 Floats = npt.NDArray[np.float64]
 KEYS: Final = ("em", "f1", "group_em")
@@ -165,7 +165,7 @@ def nli_measures(
     number = {example: place for place, example in enumerate(dict.fromkeys(clusters))}
     by_example = np.zeros((len(number), columns.shape[1]))
     np.add.at(by_example, [number[example] for example in clusters], columns)
-    sums = resampled(by_example, resamples=resamples)
+    sums = resample(by_example, resamples=resamples)
     width = 2 + complete
     shares = sums[:, 1:width] / sums[:, :1]
     hits_and_totals = sums[:, width:].reshape(len(sums), len(LABELS), 2)

@@ -43,7 +43,7 @@ from simulator.ambient.nli.training_data import TrainConfig, TrainingPair
 from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
-from simulator.models.weights import loading, quiet
+from simulator.models.weights import loading, silence
 from simulator.runner.options import HERE, Engine, processors
 from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
@@ -239,7 +239,7 @@ def train_seed(
             report(before + done, loss)
 
         head, curves[part or config.family] = _train_head(material, config, seed, part, report_part)
-        with quiet(transformers):
+        with silence(transformers):
             head.model.save_pretrained(folder / part)
             head.tokenizer.save_pretrained(folder / part)
         heads.append(head)
@@ -265,7 +265,7 @@ def _train_head(
     torch.manual_seed(derive_seed(seed, "weights", part))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     classes = (part,) if part else CLASSES[output_of(config.family)]
-    with quiet(transformers):
+    with silence(transformers):
         model, tokenizer = new_model(material.base, config.family, classes, device)
         curve = fit(
             model,

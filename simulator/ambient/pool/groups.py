@@ -35,7 +35,7 @@ from simulator.errors import InputError
 from simulator.generation import Journal, key_of, map_concurrently
 from simulator.jsonlines import Read, Row, read_lines, report_duplicates
 from simulator.models import ChatModel, Message, Refused, Request, sample
-from simulator.models.weights import imported, load_local
+from simulator.models.weights import import_optional, load_local
 from simulator.runner.options import SeedOption
 from simulator.seeds import derive_seed
 from simulator.tables.cells import SAME_ID
@@ -119,7 +119,7 @@ def _embed_by_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, a
     config = load_config(folder, "a transformers encoder")
     if config.is_encoder_decoder:
         raise InputError(f"{folder}: is an encoder-decoder model; name an encoder such as RoBERTa")
-    torch = imported("torch")
+    torch = import_optional("torch")
     model, tokenizer = load_local("AutoModel", folder, device)
     first = tokenizer.cls_token_id is not None
     vectors: Vectors = np.zeros((len(pairs), config.hidden_size))

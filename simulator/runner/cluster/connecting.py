@@ -20,7 +20,7 @@ _LOOPBACK: Final = "127."
 _FORWARDED: Final = ("ASKBACK_", "OPENAI_", "ANTHROPIC_", "HF_")
 
 
-def imported_ray() -> Any:
+def import_ray() -> Any:
     """Import ray, with its usage reports switched off.
 
     Raises:
@@ -34,13 +34,13 @@ def imported_ray() -> Any:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connect(address: str) -> Iterator[Any]:
     """Yield ray, connected to the cluster at `address`; without one, to a cluster of this machine alone.
 
     Raises:
         InputError: if Ray is not installed, or nothing answers at the address.
     """
-    ray = imported_ray()
+    ray = import_ray()
     if ray.is_initialized():
         yield ray
         return

@@ -98,11 +98,11 @@ def test_what_computes_asks_for_the_resources():
 
 def test_without_ray_the_way_to_it_is_told(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(InputError, match=r"pip install 'askback\[ray\]'"), connecting.connected(""):
+    with pytest.raises(InputError, match=r"pip install 'askback\[ray\]'"), connecting.connect(""):
         pass
 
 
 def test_a_client_of_a_cluster_cannot_own_the_log(monkeypatch):
     pytest.importorskip("ray", reason="pip install 'askback[ray]'")
-    with pytest.raises(InputError, match="ray job submit"), connecting.connected("ray://far:10001"):
+    with pytest.raises(InputError, match="ray job submit"), connecting.connect("ray://far:10001"):
         pass

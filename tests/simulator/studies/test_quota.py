@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simulator.errors import InputError
 from simulator.studies import Cell, Place, Study
 from simulator.studies.files import Assignment
-from simulator.studies.quota import Quota, choose, counted, has_room, quota_of
+from simulator.studies.quota import Quota, choose, count_taken, has_room, quota_of
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HALF_AN_HOUR = timedelta(minutes=30)
@@ -41,7 +41,7 @@ def place(number: int, cell: Cell | None, **changed: Any) -> Place:
 
 
 def draw(quota: Quota, places: list[Place], seed: int = 0, now: datetime = START) -> Cell | None:
-    return choose(quota, counted(places, now, HALF_AN_HOUR), seed=seed)
+    return choose(quota, count_taken(places, now, HALF_AN_HOUR), seed=seed)
 
 
 @pytest.mark.each("seed", range(5))
@@ -107,7 +107,7 @@ def test_what_counts() -> None:
         place(6, a, state="expired"),
         place(7, None, state="withdrawn"),
     ]
-    counts = counted(places, START, HALF_AN_HOUR)
+    counts = count_taken(places, START, HALF_AN_HOUR)
     assert counts == {a: 3}
     four = Quota((a,), {a: 4})
     assert has_room(four, counts, a)
