@@ -95,7 +95,7 @@ class AmbiBenchMachine(OneSeatMachine[Table]):
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
-    scored = staticmethod(
+    compute_scores = staticmethod(
         # Tables of probabilities are read by the rules logged with the turns.
         lambda id, item, turns, judgments, options: score_rows(
             id, item, turns, judgments, *logged_rules(turns)

@@ -60,10 +60,10 @@ class AmbiBenchSessions(PlaySessions):
     # Measurements of these pages were never logged.
     outer_steps = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> DrawnItem:
-        """See `PlaySessions.drawn`; the benchmark's own text is English, whatever the pages' language."""
+        """See `PlaySessions.draw_item`; the benchmark's own text is English, whatever the pages' language."""
         play = Play.model_validate(rules)
         seed = uuid4().int >> 97
         random = Random(derive_seed(seed, "play"))

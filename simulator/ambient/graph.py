@@ -145,7 +145,7 @@ class AmbientMachine(OneSeatMachine[Table]):
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
-    scored = staticmethod(score_rows)
+    compute_scores = staticmethod(score_rows)
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None

@@ -38,10 +38,10 @@ class AmbientSessions(PlaySessions):
     choices = Play
     outer_steps = (CONSENT, READY)
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> DrawnItem:
-        """See `PlaySessions.drawn`; sentences are English in every language of the pages."""
+        """See `PlaySessions.draw_item`; sentences are English in every language of the pages."""
         play = Play.model_validate(rules)
         options = {"language": require_choice("language", language, get_args(Language))}
         # An example's name could be looked up, so the episode is named after the task.

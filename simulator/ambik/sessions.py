@@ -63,10 +63,10 @@ class AmbikSessions(PlaySessions):
         """See `PlaySessions.other_seats`: annotators work alone."""
         return {ROBOT: (USER,), USER: (ROBOT,)}.get(seat, ())
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> DrawnItem:
-        """See `PlaySessions.drawn`. Tasks and drafts are built-in and in English.
+        """See `PlaySessions.draw_item`. Tasks and drafts are built-in and in English.
 
         A language model as robot plays the method Binary.
         """

@@ -64,15 +64,15 @@ class ClarqSessions(PlaySessions):
         """Return the players for `seat`: built-in, a second person, models with a key."""
         return self._menu([self.benchmark.seat(seat).usual])
 
-    def offered(self, seat: str) -> Sequence[Opponent]:
+    def allowed_players(self, seat: str) -> Sequence[Opponent]:
         """Return all accepted players; the built-in seeker has styles that the menu does not list."""
         styles = [Opponent(f"offline/seeker:{style}", True) for style in STYLES if seat == SEEKER]
         return [*self.opponents(seat), *styles]
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> DrawnItem:
-        """See `PlaySessions.drawn`; languages without tasks use the English ones."""
+        """See `PlaySessions.draw_item`; languages without tasks use the English ones."""
         chosen = Choices.model_validate(rules)
         tasks = load_items(self.data, "zh" if language == "zh" else "en")
         return DrawnItem(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})

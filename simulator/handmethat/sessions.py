@@ -53,10 +53,10 @@ class HandMeThatSessions(PlaySessions):
         """Return who can sit in `seat`: built-in players, a second person, and models with a key."""
         return self._menu((GIVER,) if seat == HUMAN else (*_ROBOTS, *_OTHER_ROBOTS))
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> DrawnItem:
-        """See `PlaySessions.drawn`. All texts are in `language`, except commands, which are English."""
+        """See `PlaySessions.draw_item`. All texts are in `language`, except commands, which are English."""
         require_choice("language", language, self.languages)
         chosen = Choices.model_validate(rules)
         # The first read takes seconds: keep the event loop free.

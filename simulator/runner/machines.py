@@ -120,7 +120,7 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
 
     # Items, seats and scores
 
-    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def episode_seats(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the seats of an episode with these options; by default, all seats."""
         return self.seats
 
@@ -168,10 +168,10 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
         """Return the scores of an ended episode with these options; empty if it has no turns."""
-        return self.scored(turns[0].episode_id, item, turns, judgments, options) if turns else ()
+        return self.compute_scores(turns[0].episode_id, item, turns, judgments, options) if turns else ()
 
     @abstractmethod
-    def scored(
+    def compute_scores(
         self,
         episode_id: str,
         item: Any,

@@ -100,11 +100,11 @@ class PlaySessions(StudySessions, ABC):
         """Return the other seats of an episode in which a person sits in `seat`."""
         return [spec.name for spec in self.benchmark.seats if spec.name != seat]
 
-    def offered(self, seat: str) -> Sequence[Opponent]:
+    def allowed_players(self, seat: str) -> Sequence[Opponent]:
         """Return the allowed players of `seat`: `opponents`, and any that are not on the menu."""
         return self.opponents(seat)
 
-    def seated(self, seat: str, others: Mapping[str, str]) -> dict[str, str]:
+    def player_by_seat(self, seat: str, others: Mapping[str, str]) -> dict[str, str]:
         """Return the player of each seat in an episode of a person in `seat`.
 
         Raises:
@@ -114,7 +114,7 @@ class PlaySessions(StudySessions, ABC):
         require_choice("seat", seat, seats)
         chosen = {name: others.get(name, "") for name in seats if name in self.other_seats(seat)}
         for name, who in chosen.items():
-            require_offered(who, name, self.offered(name))
+            require_offered(who, name, self.allowed_players(name))
         return {name: PERSON if name == seat else chosen[name] for name in seats if name in (seat, *chosen)}
 
     async def start(
@@ -141,13 +141,13 @@ class PlaySessions(StudySessions, ABC):
         Raises:
             InputError: if a choice is not allowed.
         """
-        seats = self.seated(seat, others)
+        seats = self.player_by_seat(seat, others)
         chosen = read_fields(self.choices, rules).model_dump(mode="json")
-        drawn = await self.drawn(chosen, seat, seats, item, language)
+        drawn = await self.draw_item(chosen, seat, seats, item, language)
         return await self.start_item(drawn.item, seats, drawn.options, name=drawn.name)
 
     @abstractmethod
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> DrawnItem:
         """Return the item to play, for checked choices and players; arguments as for `start`."""
@@ -171,10 +171,10 @@ class DeclaredSessions(PlaySessions):
         assert self.benchmark.load is not None
         return self.benchmark.load(self.data)
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> DrawnItem:
-        """See `PlaySessions.drawn`."""
+        """See `PlaySessions.draw_item`."""
         # An item's name may give away the solution, and people may see an episode's id.
         candidates = [] if item else [each for each in self.items if language_of(each) == language]
         return DrawnItem(chosen_item(candidates or self.items, item), rules, seat)

@@ -168,7 +168,7 @@ class Participation:
         """Return an attribute of the benchmark's machine."""
         return getattr(self._machine, name)
 
-    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def episode_seats(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the seat of the participant."""
         return (options["seat"],)
 

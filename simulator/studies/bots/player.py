@@ -136,7 +136,7 @@ class Player:
         # Only the participant's seat is asked for a reply.
         seats = {
             seat: self._machine.seat_for(seat, self._usual[seat], self._models, episode.options)
-            for seat in self._machine.seated(episode.options)
+            for seat in self._machine.episode_seats(episode.options)
         }
         seats[speaker] = _Interceptor(seats[speaker])
         live = ActiveEpisode(

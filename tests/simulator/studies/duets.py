@@ -48,7 +48,7 @@ class Duet:
     name = "duet"
     seats = SEATS
 
-    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def episode_seats(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         return SEATS
 
     def item_row(self, item: str) -> Item:
