@@ -67,7 +67,7 @@ class FleetModel:
         """Send `request` to a server.
 
         Raises:
-            ModelError: see `simulator.models.errors`; `elsewhere` is set where another server may answer.
+            ModelError: see `simulator.models.errors`; `has_alternative` is set where another server may answer.
         """
         return await self._ask(request, lambda backend: backend.complete(request))
 
@@ -133,10 +133,10 @@ class FleetModel:
                         answer = await ask(backend)
         except TimeoutError:
             error = Unavailable(f"{backend.name}: the server does not respond", maybe_billed=True)
-            error.server, error.elsewhere = address, pool.has_other(member)
+            error.server, error.has_alternative = address, pool.has_other(member)
             raise error from None
         except ModelError as error:
-            error.server, error.elsewhere = address, pool.has_other(member) and self._only is None
+            error.server, error.has_alternative = address, pool.has_other(member) and self._only is None
             raise
         finally:
             pool.release(member)

@@ -43,7 +43,7 @@ class RetryPolicy:
         for the same reason. Malformed answers, and requests for another server of a fleet, are retried
         immediately.
         """
-        if isinstance(error, Malformed) or error.elsewhere:
+        if isinstance(error, Malformed) or error.has_alternative:
             return 0.0
         bound = min(self.max_delay, self.first_delay * 2.0 ** (attempt - 1))
         pause = error.retry_after
@@ -88,7 +88,7 @@ class Retried(Layer):
                 malformed += isinstance(error, Malformed)
                 timed_out += isinstance(error, TimedOut)
                 # A server that claims more capacity than it has may refuse the same request many times.
-                busy += isinstance(error, RateLimited) and error.elsewhere
+                busy += isinstance(error, RateLimited) and error.has_alternative
                 wasted.append(error)
                 pause = self._pause(error, attempts - busy, malformed, start)
                 if timed_out > self.policy.max_timed_out or _is_cancelled():

@@ -195,7 +195,7 @@ class Wording:
             return 0
         return len(head) if list(read[: len(head)]) == head else 0
 
-    def said(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> str:
+    def answer_text(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> str:
         """Return the text of `tokens`, not cut at stop sequences; a continuation keeps its leading blank."""
         decode = partial(self._tokenizer.decode, skip_special_tokens=True)
         if request.plain and not self._answers:
@@ -213,7 +213,7 @@ class Wording:
         # The tail may decode differently on its own, so the complete text decides.
         return all(
             cut_at_stops(words, request.stop) != words
-            for words in (self.said(request, read, part) for part in (tail, tokens))
+            for words in (self.answer_text(request, read, part) for part in (tail, tokens))
         )
 
     def text(self, token: int) -> str:
@@ -222,7 +222,7 @@ class Wording:
             self._texts[token] = token_text(self._tokenizer, token)
         return self._texts[token]
 
-    def chance(self, token: int, look: Prediction) -> TokenLogprob:
+    def token_logprob(self, token: int, look: Prediction) -> TokenLogprob:
         """Return a token with its log-probability and the alternatives."""
         top = tuple((self.text(other), logprob) for other, logprob in look.top)
         return TokenLogprob(self.text(token), look.logprob, top)

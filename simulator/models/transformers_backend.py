@@ -147,7 +147,7 @@ class TransformersModel:
         pairs = [pair for row, of_row in zip(rows, looks, strict=True) for pair in _pairs(row, of_row)]
         return Scored(
             positions=tuple(
-                Position(offset, *self._wording.chance(token, each))
+                Position(offset, *self._wording.token_logprob(token, each))
                 for offset, (token, each) in zip(request.offsets, pairs, strict=True)
             ),
             usage=usage,
@@ -236,12 +236,12 @@ class TransformersModel:
 
     def _completion(self, request: Request, job: Job) -> Completion:
         first = job.written[0]
-        wordings = tuple(self._wording.said(request, job.ids, tokens) for tokens in job.written)
+        wordings = tuple(self._wording.answer_text(request, job.ids, tokens) for tokens in job.written)
         texts = tuple(cut_at_stops(text, request.stop) for text in wordings)
         return Completion(
             text=texts[0],
             samples=texts if request.samples > 1 else (),
-            logprobs=tuple(map(self._wording.chance, first, job.looks)) if job.looks else (),
+            logprobs=tuple(map(self._wording.token_logprob, first, job.looks)) if job.looks else (),
             usage=Usage(len(job.ids), sum(map(len, job.written))),
             finish_reason="stop" if first[-1] in self._ends or texts[0] != wordings[0] else "length",
         )
