@@ -67,7 +67,7 @@ class FleetModel:
         """Send `request` to a server.
 
         Raises:
-            ModelError: see `simulator.models.errors`; `has_alternative` is set where another server may answer.
+            ModelError: see `simulator.models.errors`; `has_alternative` is set if another server may answer.
         """
         return await self._ask(request, lambda backend: backend.complete(request))
 

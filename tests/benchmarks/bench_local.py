@@ -47,7 +47,7 @@ CLOSE = 1e-4  # natural logarithm
 
 
 class Measured(NamedTuple):
-    """What came of some requests.
+    """The outcome of some requests.
 
     Attributes:
         seconds: of the processor, for all of them.

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong, in our words."""
+"""Faults found by pydantic, in our words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one client may take of the server, and by which names it may be asked."""
+"""Limits of one client's use of the server, and the names under which it answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each benchmark counts as asking, as useful and as needed."""
+"""The questions that each benchmark counts as asked, useful and needed."""
 
 from __future__ import annotations
 

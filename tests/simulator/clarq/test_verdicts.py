@@ -1,4 +1,4 @@
-"""Who decides S: reviewers override judges, who override the rule, each by majority."""
+"""Verdicts on S: reviewers override judges, who override the rule, each by majority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a server is given up, and when it is not."""
+"""Conditions under which a server is given up."""
 
 from __future__ import annotations
 

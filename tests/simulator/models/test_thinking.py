@@ -1,4 +1,4 @@
-"""What a reasoning model thinks is neither said nor counted, and stays in the log."""
+"""Reasoning of a model is neither said nor counted, and stays in the log."""
 
 from __future__ import annotations
 

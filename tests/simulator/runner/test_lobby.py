@@ -1,4 +1,4 @@
-"""Who is offered for the seat opposite, and that nobody else sits down there."""
+"""Players offered for the seat opposite; nobody else can take it."""
 
 from __future__ import annotations
 

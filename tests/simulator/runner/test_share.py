@@ -1,4 +1,4 @@
-"""Who plays a run: how many processes, of this machine or a cluster, and what they share."""
+"""Players of a run: the number of processes, here or on a cluster, and what they share."""
 
 import asyncio
 import multiprocessing

@@ -1,4 +1,4 @@
-"""What researchers do to people in a study: exclude, take a place, write; and what it does to the counts."""
+"""Researchers' interventions in a study (exclude, free a place, write) and their effect on counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a place in a study comes to, and what is left of those who are gone."""
+"""Outcomes of places in a study, and the traces of people who are gone."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SCALES = tuple(Question(id=name, text=name, kind="scale") for name in ("a", "b",
 
 
 class Person:
-    """What somebody says, a line each; the usual careful participant if nothing else is named."""
+    """The replies of a person, one per line; by default those of a careful participant."""
 
     def __init__(self, name: str, **changed: Any) -> None:
         self.name = name

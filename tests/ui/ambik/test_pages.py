@@ -144,7 +144,7 @@ async def test_the_step_at_which_the_plans_part_is_filled_in(actions: Actions, l
 
 
 def step_of(html: str) -> str | None:
-    """What the field of the step is filled in with."""
+    """Return the initial value of the step's field."""
     (step,) = [attrs for _, attrs in Page(html).tags if attrs.get("name") == "step"]
     return step["value"]
 

@@ -81,7 +81,7 @@ def ended(served: DeclaredActions, view: SeatPage, result: Any, language: str = 
 
 
 def item_of(sessions: HandMeThatSessions, id: str) -> Posed:
-    """What is played in an episode."""
+    """Return the item of an episode."""
     return MACHINE.read_item(sessions._reader.item(sessions._reader.episode(id).item_hash))
 
 

@@ -1,4 +1,4 @@
-"""What strangers and participants send to a running study: no place, no row and no answer comes of it."""
+"""Attacks on a running study by strangers and participants: none gains a place, a row or an answer."""
 
 from __future__ import annotations
 

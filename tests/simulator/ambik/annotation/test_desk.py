@@ -27,7 +27,7 @@ def case(reader: Any, run: str, key: str) -> DraftCase:
 
 
 def waiting(reader: Any, person: str) -> list[str]:
-    """What a third person may decide on."""
+    """Return the keys of the cases that a third person may decide."""
     return [one.key for one in PAIRS.cases(reader, RUN) if PAIRS.may_decide(one, person)]
 
 

@@ -1,4 +1,4 @@
-"""What people see, and what they must not."""
+"""Pages show what people may see, and nothing that they must not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which meanings there are and how likely each is (spec 6)."""
+"""The meanings and their probabilities (spec 6)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def enumerate_meanings(world, state, quest, rewards, targets, profile):
 
 
 def extents(table):
-    """What fits each description, as bit sets."""
+    """Return the things that fit each description, as bit sets."""
     return [int.from_bytes(row.tobytes(), "little") for row in table.extents]
 
 
