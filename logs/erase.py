@@ -137,8 +137,8 @@ class _Eraser:
         self._counts: dict[str, int] = {}
 
     def erase(self, reason: str) -> Erasure:
-        found = self._connection.execute("SELECT 1 FROM participants WHERE id = ?", [self._person])
-        if found.fetchone() is None:  # another process was first
+        person = self._connection.execute("SELECT 1 FROM participants WHERE id = ?", [self._person])
+        if person.fetchone() is None:  # another process was first
             raise NotInLog(f"{self._person} is already erased", self._person)
         self._connection.execute("INSERT INTO erase_permit VALUES (?)", [RECEIPT])
         own = self._own_turns()

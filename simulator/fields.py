@@ -173,13 +173,13 @@ class Fields(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, strict=True)
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any], where: str = "") -> Self:
+    def parse(cls, content: Mapping[str, Any], where: str = "") -> Self:
         """Build a record from JSON values.
 
         Raises:
             InputError: names the field and the allowed values.
         """
-        values = dict(given)
+        values = dict(content)
         try:
             return cls.model_validate(values)
         except ValidationError as error:

@@ -101,7 +101,7 @@ def app_command(
         )
         models = Models(options=options)
         chosen_studies = read_studies(study)
-        _require_models(opponent or (), [one for some in chosen_studies.values() for one in some], options)
+        _require_models(opponent or (), [each for group in chosen_studies.values() for each in group], options)
         # With a server of one's own, the models of public providers are not offered.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
         declared: list[PlaySessions] = []

@@ -161,16 +161,16 @@ def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
     """
     if pair.intent is None or pair.intent.malformed:
         return None
-    done = what_is_done(action, answers, (*pair.clear_plan, *pair.ambiguous_plan, pair.clear, pair.ambiguous))
+    done = bare_action(action, answers, (*pair.clear_plan, *pair.ambiguous_plan, pair.clear, pair.ambiguous))
     return realises(pair.intent, done) and not names_alternative(pair, done)
 
 
-def what_is_done(action: str, answers: Iterable[str] = (), given: Iterable[str] = ()) -> str:
+def bare_action(action: str, answers: Iterable[str] = (), task_texts: Iterable[str] = ()) -> str:
     """Return an action without additions in brackets and without sentences that repeat an answer.
 
-    `given`: texts of the task; brackets that occur in them are kept.
+    `task_texts`: brackets that occur in them are kept.
     """
-    kept = {folded(brackets) for text in given for brackets in _BRACKETS.findall(text)}
+    kept = {folded(brackets) for text in task_texts for brackets in _BRACKETS.findall(text)}
     text = action
     while (shorter := _BRACKETS.sub(lambda hit: hit[0] if folded(hit[0]) in kept else " ", text)) != text:
         text = shorter

@@ -134,13 +134,13 @@ class Words:
         """Return a text, or `default` if there is none."""
         return self.t.get(self.name(text), default)
 
-    def value(self, of: str, name: str, value: str) -> str:
+    def value(self, group: str, name: str, value: str) -> str:
         """Return the label of a value of a ``setting`` or of a field of the ``data``."""
-        return self(f"{of}.{name}.{value}", value)
+        return self(f"{group}.{name}.{value}", value)
 
-    def label(self, of: str, name: str) -> str:
+    def label(self, group: str, name: str) -> str:
         """Return the label of a setting or a field."""
-        return self(f"{of}.{name}", self.t.phrase(name.replace("_", " ")))
+        return self(f"{group}.{name}", self.t.phrase(name.replace("_", " ")))
 
     def menus(self, settings: Iterable[Setting], at: Address) -> dict[str, Menu]:
         """Return menus for the settings of an episode or of a part of a run."""
@@ -152,19 +152,19 @@ class Words:
             for name, values, usual in settings
         }
 
-    def filters(self, of: str, fields: Mapping[str, Iterable[str]], at: Address) -> dict[str, Menu]:
+    def filters(self, group: str, fields: Mapping[str, Iterable[str]], at: Address) -> dict[str, Menu]:
         """Return menus for filtering a list by fields: ``field`` of episodes, or ``data``."""
         chosen, any_value = dict(at.filters), [(self.t("research.episodes.any"), "")]
         return {
-            f"f.{name}": self._menu(of, name, any_value, values, chosen.get(name, ""))
+            f"f.{name}": self._menu(group, name, any_value, values, chosen.get(name, ""))
             for name, values in fields.items()
         }
 
     def _menu(
-        self, of: str, name: str, first: list[tuple[str, str]], values: Iterable[str], chosen: str
+        self, group: str, name: str, first: list[tuple[str, str]], values: Iterable[str], chosen: str
     ) -> Menu:
-        choices = [*first, *((self.value(of, name, value), value) for value in values)]
-        return Menu(self.label(of, name), choices, chosen)
+        choices = [*first, *((self.value(group, name, value), value) for value in values)]
+        return Menu(self.label(group, name), choices, chosen)
 
 
 def pages_of(benchmark: str) -> ResearchPages:

@@ -11,7 +11,7 @@ from simulator.ambik.data import load_pairs
 from simulator.ambik.intents import realises
 from simulator.ambik.players import baseline_exchanges
 from simulator.ambik.selection import pair_items
-from simulator.ambik.truth import is_right, takes, what_is_done
+from simulator.ambik.truth import bare_action, is_right, takes
 
 PAIRS = {one.id: one for one in load_pairs("builtin")}
 
@@ -37,9 +37,9 @@ def test_what_counts_as_right(pair, action, right):
 
 
 def test_brackets_of_the_tasks_own_stay_and_an_answer_that_is_pasted_does_not_count():
-    assert what_is_done("Wash it (twice).") == "Wash it  ."
-    assert what_is_done("Wash it (twice).", given=["2. Wash it (twice)."]) == "Wash it (twice)."
-    assert what_is_done("Pour milk. Oat milk, as always.", ["Oat milk, as always."]) == "Pour milk."
+    assert bare_action("Wash it (twice).") == "Wash it  ."
+    assert bare_action("Wash it (twice).", task_texts=["2. Wash it (twice)."]) == "Wash it (twice)."
+    assert bare_action("Pour milk. Oat milk, as always.", ["Oat milk, as always."]) == "Pour milk."
     assert not takes(PAIRS["k007"], "Top the coffee up with milk. Oat milk.", ["Oat milk."])
 
 
