@@ -217,7 +217,8 @@ def agreement_of_pairs(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> tuple
             (outcomes[first], outcomes[second]) for outcomes in by_case if {first, second} <= outcomes.keys()
         ]
         if both:
-            observed, kappa = cluster_kappa(*zip(*both, strict=True), range(len(both)))
+            own, other = zip(*both, strict=True)
+            observed, kappa = cluster_kappa(own, other, range(len(both)))
             rows.append((f"{first}, {second}", len(both), observed, kappa))
     if not rows:
         return ()

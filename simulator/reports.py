@@ -18,7 +18,7 @@ from simulator.catalog import describe_error
 from simulator.errors import AskbackError, InputError
 from simulator.figures import Bars, Cell, Column, Figure, Panel, Table
 from simulator.frames import Frames
-from simulator.reporting import Report, RunEndings, Section, numbered, print_report, slug
+from simulator.reporting import Report, RunEndings, Section, print_report, renumber, slug
 from simulator.runner.logged import endings_of_runs, required_run
 from simulator.runner.run_summary import print_endings, print_usage
 from simulator.stats import Interval, bootstrap_mean, share
@@ -115,7 +115,7 @@ def build_report(
     names = [*source.runs, *map(str, source.files)]
     return Report(
         title=f"{benchmark.title}: {', '.join(names)}",
-        sections=numbered(sections),
+        sections=renumber(sections),
         runs=source.runs,
         endings=_endings(benchmark, source) if source.runs else None,
         problems=source.problems,

@@ -100,8 +100,8 @@ def app_command(
             recorder=writer.post,
         )
         models = Models(options=options)
-        chosen_studies = read_studies(study)
-        _require_models(opponent or (), [each for group in chosen_studies.values() for each in group], options)
+        by_benchmark = read_studies(study)
+        _require_models(opponent or (), [file for files in by_benchmark.values() for file in files], options)
         # With a server of one's own, the models of public providers are not offered.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
         declared: list[PlaySessions] = []
@@ -116,11 +116,11 @@ def app_command(
                 reader,
                 models,
                 data=data.get(name, BUILTIN),
-                studies=chosen_studies.get(name),
+                studies=by_benchmark.get(name),
                 opponents=chosen,
             )
             # A benchmark named in this command must load; one that is merely installed may fail.
-            named = name in data or chosen_studies.get(name)
+            named = name in data or by_benchmark.get(name)
             sessions = make() if named else attempt(f"{name} in the browser", make)
             if sessions is not None:
                 declared.append(sessions)

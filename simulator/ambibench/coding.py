@@ -104,7 +104,7 @@ def judgments_of(reader: LogReader, runs: Iterable[str]) -> list[Judgment]:
 # ---- settled categories and agreement
 
 
-def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
+def settled_categories(judgments: Iterable[Judgment]) -> dict[str, Category]:
     """Return the category of each output, by its episode: of a single rater, two that agree, or the third.
 
     Outputs on which two raters differ and no third has decided are left out.

@@ -9,10 +9,10 @@ from typing import Any, Final
 from logs import LogReader, Played
 from logs.rows import Ending, Episode, Turn
 from simulator.ambibench.aws import AwsPrompt, classify
-from simulator.ambibench.coding import KIND, settled
+from simulator.ambibench.coding import KIND, settled_categories
 from simulator.ambibench.items import BENCHMARK, item_from_row
 from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, beliefs, fill_missing_answers, trials
-from simulator.ambibench.records import ActorKind, ShownExample, TrialRecord, finetuned, read_fields
+from simulator.ambibench.records import ActorKind, ShownExample, TrialRecord, parse_finetuned, read_fields
 from simulator.ambibench.score import MODES, NOTHING, Mode, Tie, logged_table
 from simulator.runner.logged import ENDED, PERSON, required_run, seat_failed
 
@@ -59,7 +59,7 @@ def _fields_of_run(
             item = item_from_row(row)
             items[row.hash] = item, _fields_by_position(item)
     endings = reader.endings(run_id)
-    categories = settled(reader.judgments(run_id=run_id, kind=KIND))
+    categories = settled_categories(reader.judgments(run_id=run_id, kind=KIND))
     uncounted = reader.uncounted_participants(run_id)
     episodes = [
         played
@@ -80,7 +80,7 @@ def _fields_of_run(
             "category": categories.get(episode.id),
             **_session(episode, turns),
         }
-        if item.setting == "ft_eval" and (model := finetuned(facts["actor_id"])):
+        if item.setting == "ft_eval" and (model := parse_finetuned(facts["actor_id"])):
             facts["ft_variant"] = model.variant
         previous = None
         for turn in turns:

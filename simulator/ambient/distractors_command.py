@@ -24,7 +24,7 @@ from logs.paths import default_path
 from personas.templates import render
 from simulator.ambient.data import BUILTIN, Split, load_examples
 from simulator.ambient.distractors import table
-from simulator.ambient.examples import Example, named, published_id
+from simulator.ambient.examples import Example, list_names, published_id
 from simulator.ambient.labels import Side
 from simulator.ambient.pool.filters import clean
 from simulator.errors import InputError
@@ -346,6 +346,6 @@ def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> N
     if without:
         say(
             console,
-            f"No distractor for {named(without)}: no back-translation differs. Try another --language, or "
-            "write the sentences into the file.",
+            f"No distractor for {list_names(without)}: no back-translation differs. Try another --language, "
+            "or write the sentences into the file.",
         )

@@ -39,7 +39,7 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
-def named(names: Sequence[str], most: int = 5) -> str:
+def list_names(names: Sequence[str], most: int = 5) -> str:
     """List the first names, and the number of further ones."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -28,7 +28,7 @@ from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.items import BENCHMARK
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet, letters
 from simulator.ambient.nli.predict import Predictor, load_predictor
-from simulator.ambient.pool.filters import FilterSet, SampledPair, filtered
+from simulator.ambient.pool.filters import FilterSet, SampledPair, filter_pairs
 from simulator.ambient.pool.groups import (
     SIZE,
     Decoding,
@@ -82,7 +82,7 @@ def may_be_ambiguous(probabilities: Probabilities, which: Balancing = "default")
     return second >= THRESHOLD if which == "default" else second > THRESHOLD
 
 
-def predicted(probabilities: Probabilities, which: Balancing = "default") -> LabelSet:
+def predicted_labels(probabilities: Probabilities, which: Balancing = "default") -> LabelSet:
     """Return the predicted label set of a pair, for balancing.
 
     It contains the labels with at least 5 %, as in the filter; in the reference those above 4 %.
@@ -92,7 +92,7 @@ def predicted(probabilities: Probabilities, which: Balancing = "default") -> Lab
     return frozenset(label for label in LABELS if probabilities[label] > REFERENCE_THRESHOLD)
 
 
-def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> list[int]:
+def balanced_indices(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> list[int]:
     """Return the indices of pairs selected by their predicted sets, at random where there are too many.
 
     By default all {C,E} and {C,E,N}, and as many {E,N} as {C,N}. In the reference all sets with C, and sets
@@ -158,7 +158,7 @@ def make_pairs(
         ("samples drawn", samples.texts, None),
         ("in two parts", len(samples.pairs), samples.texts - len(samples.pairs)),
     ]
-    passed = filtered(samples.pairs, rules.filters)
+    passed = filter_pairs(samples.pairs, rules.filters)
     left = len(samples.pairs)
     for name, number in passed.dropped.items():
         left -= number
@@ -168,8 +168,8 @@ def make_pairs(
     scored = list(zip(passed.pairs, ask(passed.pairs), strict=True))
     likely = [(drawn, labels) for drawn, labels in scored if may_be_ambiguous(labels, rules.selection)]
     steps.append(("two labels are likely", len(likely), len(scored) - len(likely)))
-    sets = [predicted(labels, rules.selection) for _, labels in likely]
-    places = balanced(sets, seed=seed, which=rules.selection)
+    sets = [predicted_labels(labels, rules.selection) for _, labels in likely]
+    places = balanced_indices(sets, seed=seed, which=rules.selection)
     steps.append(("label sets balanced", len(places), len(likely) - len(places)))
     before, after = Counter(sets), Counter(sets[place] for place in places)
     examples = tuple(_example(likely[place][0], model, likely[place][1]) for place in places)

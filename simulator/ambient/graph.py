@@ -22,7 +22,7 @@ from logs.rows import Ending, Judgment, Turn
 from simulator.ambient import items
 from simulator.ambient.data import Question
 from simulator.ambient.items import CrowdItem, Item
-from simulator.ambient.payloads import logged
+from simulator.ambient.payloads import turn_content
 from simulator.ambient.players import seat_for
 from simulator.ambient.playing import (
     ANNOTATOR,
@@ -117,8 +117,8 @@ class Table(OneSeatTable[Item, Step]):
         return who.answer_all if isinstance(who, AnswersAll) and who.answers_all(self.item) else None
 
     def turn_content(self, step: Step, reply: Reply) -> tuple[str, dict[str, Any]]:
-        """See `payloads.logged`."""
-        return logged(self.item, step, reply, self.rules, person=self.person)
+        """See `payloads.turn_content`."""
+        return turn_content(self.item, step, reply, self.rules, person=self.person)
 
 
 def _earlier_answers(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:

@@ -165,7 +165,7 @@ FORMS: Final = tuple(_PRIVATE)
 """Steps with a form, filled in by people or by models in their place."""
 
 
-def logged(
+def turn_content(
     item: Item, step: Step, reply: Reply, options: Options, *, person: bool
 ) -> tuple[str, dict[str, Any]]:
     """Return the text and the payload of the turn for a reply."""
@@ -273,7 +273,7 @@ def fill_missing_answers(item: Item, episode: Episode, turns: Sequence[Turn]) ->
     """Return the turns of an aborted episode, with an empty answer for each missing step."""
     options = Options.read(episode.options)
     missing = task_steps(item)[len(turns) :]
-    answers = (logged(item, step, _NOTHING, options, person=False) for step in missing)
+    answers = (turn_content(item, step, _NOTHING, options, person=False) for step in missing)
     return (
         *turns,
         *(

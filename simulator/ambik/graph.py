@@ -56,7 +56,7 @@ from simulator.ambik.playing import (
     Options,
     RobotKnows,
     UserKnows,
-    blinded,
+    blind_item,
 )
 from simulator.ambik.predicting import ScoredDecision, prepare
 from simulator.ambik.records import Decision
@@ -195,7 +195,7 @@ def _knows(
         return UserKnows(item=table.item, question=last_question(state), exchanges=exchanges(state))
     forced = must_act(table, state)
     return RobotKnows(
-        item=blinded(table.item, table.rules.dialogue, table.offered),
+        item=blind_item(table.item, table.rules.dialogue, table.offered),
         exchanges=exchanges(state),
         may_ask=table.rules.questions > 0 and not forced,
         must_act=forced,

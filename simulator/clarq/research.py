@@ -29,7 +29,7 @@ from simulator.clarq.review import (
     expectable_nodes,
     possible_errors,
     read_reviews,
-    unanswered,
+    unanswered_parts,
     write_changes,
 )
 from simulator.clarq.score import REVIEW_SUCCESS
@@ -203,7 +203,7 @@ def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
     """Return the form for a dialogue: fields on each turn, on the dialogue, and on its missing nodes."""
     dialogue: Replay = case.thing()
     review = form or Review()
-    left = unanswered(dialogue, review)
+    left = unanswered_parts(dialogue, review)
     # In a finished review, unmarked turns count as correct.
     unmarked = sum(step.reviewable and step.turn.number not in review.provider for step in dialogue.steps)
     success = Group((Field(name="success", kind="choice", choices=(_YES, _NO), keys="sf"),), "dialogue")

@@ -52,7 +52,7 @@ from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, RunRequest, answer_options, read_ranges, refuse_idle_options
 from simulator.runner.options import ModelFlags
 from simulator.runner.run_summary import say
-from simulator.seeds import balanced
+from simulator.seeds import draw_balanced
 from trees import Language, Task
 from trees.model import Split
 
@@ -209,7 +209,7 @@ class DialogueSelection(Selection):
         ]
         if self.limit is None:
             return tuple(tasks)
-        return balanced(tasks, self.limit, lambda task: task.language, lambda task: (task.type,), seed)
+        return draw_balanced(tasks, self.limit, lambda task: task.language, lambda task: (task.type,), seed)
 
 
 def _requests(order: RunOrder[DialogueSelection, Rules]) -> list[RunRequest]:

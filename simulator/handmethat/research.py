@@ -42,7 +42,7 @@ def episode(request: PageRequest, id: str) -> Sequence[Block]:
         *show.watch(Posed(task, language), turns, step, mode=mode),
         Card(message("result.log"), [Talk(show.lines(graph.rebuild(turns[: step + 1])))]),
         Card(message("research.about_turn"), [Passage([Span(details)])], folded=True),
-        show.meant(task, language),
+        show.meaning_card(task, language),
         readings_card(task, language),
     )
 
@@ -68,7 +68,7 @@ def show_episode(data: str, name: str, language: str) -> Sequence[Block]:
     task, spoken = load_episode(data, name), _language(language)
     goal = "\n\n".join(show.goal_lines(task, spoken))
     return (
-        show.meant(task, spoken),
+        show.meaning_card(task, spoken),
         Card(message("before"), [show.story(task, spoken), *([Text(goal, "muted")] if goal else [])]),
         readings_card(task, spoken),
         counts_card(task),

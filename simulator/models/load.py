@@ -185,7 +185,7 @@ def bare_name(name: str) -> str:
     return at_server[1] if at_server else name
 
 
-def addressed(name: str) -> str:
+def addressed_name(name: str) -> str:
     """Return a model's name for the log: with its fleet's name in place of the file.
 
     Raises:

@@ -150,7 +150,7 @@ class Report:
         return {section.name: section for section in self.sections}[name]
 
 
-def numbered(sections: Iterable[Section]) -> tuple[Section, ...]:
+def renumber(sections: Iterable[Section]) -> tuple[Section, ...]:
     """Return sections with distinct names: the second ``NAME`` becomes ``NAME-2``, and so on."""
     counts: Counter[str] = Counter()
     distinct = []

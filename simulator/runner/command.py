@@ -31,7 +31,7 @@ from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.models import ModelOptions, Needs, ServerDown
 from simulator.models.fleet import address_of
-from simulator.models.load import addressed, bare_name
+from simulator.models.load import addressed_name, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan, machine_of
 from simulator.runner.executors import playing
@@ -40,7 +40,7 @@ from simulator.runner.machines import AnyMachine
 from simulator.runner.options import HERE, Engine, ModelFlags
 from simulator.runner.run_summary import progress_bar
 from simulator.seats import Seat
-from simulator.seeds import stratified
+from simulator.seeds import draw_strata
 
 RUN_STARTED: Final = "run.started"
 """Kind of the event that a command starts or continues a run."""
@@ -141,7 +141,7 @@ def service_name(model: str, options: ModelOptions) -> str:
     """Return a model with its address and answer options, as part of the keys of its answers in a journal."""
     chosen = answer_options(options)
     settings = [json.dumps(chosen, ensure_ascii=False, sort_keys=True)] if chosen else []
-    return " ".join((addressed(model), address_of(options.base_url), *settings))
+    return " ".join((addressed_name(model), address_of(options.base_url), *settings))
 
 
 def refuse_idle_options(options: ModelOptions, *, asked: bool) -> None:
@@ -260,7 +260,7 @@ def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
     # Seats are named after their models without addresses; the configuration has these.
     names = {seat: who for seat, who in request.seats.items() if isinstance(who, str)}
     if servers := {seat: name for seat, name in names.items() if bare_name(name) != name}:
-        added["servers"] = {seat: addressed(name) for seat, name in servers.items()}
+        added["servers"] = {seat: addressed_name(name) for seat, name in servers.items()}
     added |= answer_options(settings.models)
     return build_plan(
         machine=request.machine,
@@ -367,7 +367,7 @@ def _items(
                 raise InputError(
                     f"items: {item!r} is not a {kind}; pass objects as {benchmark.name} loads them."
                 )
-    return tuple(items) if limit is None else stratified(items, limit, lambda item: (), seed)
+    return tuple(items) if limit is None else draw_strata(items, limit, lambda item: (), seed)
 
 
 def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[str, Any]:

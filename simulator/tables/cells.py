@@ -105,7 +105,7 @@ def is_absent(text: str) -> bool:
     return len(text) <= _LONGEST and text.casefold() in ABSENT
 
 
-def spelled(name: str) -> str:
+def snake_case(name: str) -> str:
     """Return a name in lower case, with ``_`` between its words."""
     return _BETWEEN.sub("_", name.strip().casefold())
 
@@ -132,7 +132,7 @@ class Columns:
         names = {**{name: name for name in self.known}, **self.old}
         titles = tuple(header)
         exact = {name: names[name] for name in titles if name in names}
-        others = {name: names[spelled(name)] for name in titles if spelled(name) in names}
+        others = {name: names[snake_case(name)] for name in titles if snake_case(name) in names}
         return exact | {name: current for name, current in others.items() if current not in exact.values()}
 
     def hold(self, header: Iterable[str], *names: str) -> bool:

@@ -154,17 +154,17 @@ def refuse_faulty(path: str | Path, faults: Sequence[Fault], folder: Path) -> No
     """
     if faults:
         raise InputError(
-            f"{path}: {_counted(faults)}, the first in {_place(faults[0], folder)}: {faults[0].message}; "
+            f"{path}: {_total(faults)}, the first in {_place(faults[0], folder)}: {faults[0].message}; "
             f"`askback check {path}` lists them all"
         )
 
 
-def _counted(faults: Sequence[Fault]) -> str:
+def _total(faults: Sequence[Fault]) -> str:
     return f"{len(faults)} fault{'s' * (len(faults) > 1)}"
 
 
 def _refusal(path: Path, folder: Path, faults: Sequence[Fault]) -> str:
-    lines = [f"{path}: {_counted(faults)} (--partial leaves such rows out)"]
+    lines = [f"{path}: {_total(faults)} (--partial leaves such rows out)"]
     for fault in faults[:_MAX_FAULTS]:
         row = f"row {fault.task}: " if fault.task else ""
         lines.append(f"  {_place(fault, folder)}: {row}{fault.message}")

@@ -98,7 +98,7 @@ def option_input(t: Strings, option: OptionField, value: Any, label: str = "") -
             return gr.Textbox(value or "", max_lines=1, **shown)
 
 
-def parsed(option: OptionField, value: Any) -> Any:
+def parse(option: OptionField, value: Any) -> Any:
     """Convert the value of an `option_input` or an address to the option's type.
 
     Several values are separated by commas. A text that cannot be converted is returned unchanged.

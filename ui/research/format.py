@@ -148,7 +148,7 @@ def pictures(section: Section) -> list[tuple[Drawing, str]]:
     return [(drawing, svg_data(drawing.svg().encode())) for drawing in drawn]
 
 
-def translated(t: Strings, figure: Figure) -> Figure:
+def translate_figure(t: Strings, figure: Figure) -> Figure:
     """Return a figure with its texts in the language of the page."""
     panels = [
         replace(

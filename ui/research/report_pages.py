@@ -31,7 +31,7 @@ from ui.i18n import problem_text
 from ui.research import format
 from ui.research.address import COMPARE
 from ui.research.blocks import Visit, follow, part, rebuild
-from ui.research.controls import Menu, Sheet, link_cell, option_input, parsed, put_menus, table, text_cell
+from ui.research.controls import Menu, Sheet, link_cell, option_input, parse, put_menus, table, text_cell
 from ui.research.office import CachedReports, Office
 from ui.research.runs import Transcript, full_card, run_cards, transcript
 
@@ -136,7 +136,7 @@ def cached_report(
         report_settings = None
         if benchmark.report is not None and benchmark.report.settings is not None:
             fields = report_fields(benchmark).items()
-            chosen = {name: parsed(field, settings[name]) for name, field in fields if settings.get(name)}
+            chosen = {name: parse(field, settings[name]) for name, field in fields if settings.get(name)}
             report_settings = read_options(benchmark.report.settings(), chosen)
         return build_report(benchmark, Frames(log=cache.reader, runs=tuple(runs), settings=report_settings))
 
@@ -160,7 +160,7 @@ def report_fields(benchmark: BenchmarkT) -> dict[str, OptionField]:
 def _command(benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, str]) -> str:
     fields = report_fields(benchmark)
     chosen = [(fields[name], value) for name, value in settings.items() if value and name in fields]
-    read = [(field, parsed(field, value)) for field, value in chosen]
+    read = [(field, parse(field, value)) for field, value in chosen]
     options = [word for field, value in read if value != field.default for word in field.words(value)]
     return shlex.join(["askback", "report", benchmark.name, *runs, *options])
 
@@ -229,7 +229,7 @@ def show_report(visit: Visit, report: Report) -> None:
         if plots := format.plots(section):
             with gr.Row():
                 for figure in plots:
-                    _plot(visit, format.translated(visit.t, figure))
+                    _plot(visit, format.translate_figure(visit.t, figure))
         if format.pictures(section) or section.text or section.remarks:
             part(visit, "report_words", part=section)
 

@@ -17,7 +17,7 @@ from simulator.runner.processes import StartedRun, continuable_runs, start_event
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, html, markup, part
-from ui.research.controls import option_input, parsed
+from ui.research.controls import option_input, parse
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 1.5
@@ -68,7 +68,7 @@ class StartPage:
         inputs, options = list(fields.values()), {field.option.name: field.option for field in form.fields}
 
         def chosen_values(values: tuple[Any, ...]) -> dict[str, Any]:
-            return {name: parsed(options[name], value) for name, value in zip(fields, values, strict=True)}
+            return {name: parse(options[name], value) for name, value in zip(fields, values, strict=True)}
 
         gr.on(
             [component.change for component in inputs],

@@ -20,7 +20,7 @@ from logs import LogReader
 from simulator.ambibench.coding import Agreement, agreement, judgments_of
 from simulator.ambibench.graph import MACHINE
 from simulator.ambibench.prompt import PARTICIPANT, fill_missing_answers
-from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, scored, write_trials
+from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, score_again, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.frame import RESAMPLES, trial_frame
 from simulator.ambibench.reporting.tables import table_sections
@@ -113,7 +113,7 @@ def read_results(
     settings = settings or Settings()
     rules = settings.score_mode, settings.tie
     read = [read_trial_file(path, settings.duplicates) for path in files]
-    trials = [scored(trial, *rules) for file in read for trial in file.rows]
+    trials = [score_again(trial, *rules) for file in read for trial in file.rows]
     if reader is not None:
         trials = [*trials_of_runs(reader, runs, *rules, exclude_aborted=exclude_aborted), *trials]
     return Results(

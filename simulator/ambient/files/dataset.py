@@ -99,13 +99,13 @@ def check_dataset(file: Path) -> Read[Example]:
 
     read = read_records(file, parse, DATASET.key, code=DATASET.code, message=DATASET.repeat_message)
     lines = {example.id: line for example, line in zip(read.rows, read.lines, strict=True)}
-    numbered = [
+    by_id = [
         *((example.id, finding) for example in read.rows for finding in findings(example)),
         *_repeated_labels(read.rows, raw),
         *_same_pairs(read),
         *_unknown_fields(raw),
     ]
-    faults = (Fault(str(file), id, lines[id], each.code, each.message, each.severity) for id, each in numbered)
+    faults = (Fault(str(file), id, lines[id], each.code, each.message, each.severity) for id, each in by_id)
     return read._replace(faults=(*read.faults, *faults))
 
 

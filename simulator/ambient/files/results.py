@@ -37,7 +37,7 @@ from simulator.ambient.records import (
     LinguistRecord,
     TrueFalseRecord,
 )
-from simulator.ambient.true_false import TEMPLATES, expected
+from simulator.ambient.true_false import TEMPLATES, right_answer
 from simulator.fields import Finite, FiniteOrNone, Flag, Key, NonBlank, OptionalText, of_length
 from simulator.jsonlines import Codec, Duplicates, FieldError, Read, Row, report_duplicates
 from simulator.tables.cells import Columns, Record, read_table
@@ -78,7 +78,7 @@ def _true_false(row: Row) -> TrueFalseRecord:
     record = _STATEMENTS.read_row(row)
     if not 0 <= record.template < len(TEMPLATES):
         raise row.wrong("template_id", f"is {record.template}, not 0 to {len(TEMPLATES) - 1}")
-    if record.answer != expected(record.template):
+    if record.answer != right_answer(record.template):
         answer = json.dumps(record.answer)
         raise row.wrong("answer", f"is {answer}; template {record.template} has the other answer")
     return record

@@ -135,7 +135,7 @@ def label_set(scores: Sequence[float], threshold: Threshold) -> LabelSet:
     raise ValueError(f"a threshold such as {threshold!r} does not fit {len(scores)} numbers per pair")
 
 
-def tuned(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "all") -> Threshold:
+def tune_threshold(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "all") -> Threshold:
     """Return the best threshold for original pairs of dev, given in file order.
 
     Raises:

@@ -19,7 +19,7 @@ from simulator.ambient.files.nli import PairScores
 from simulator.ambient.intervals import RESAMPLES
 from simulator.ambient.items import NliItem
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
-from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, threshold_ends, tuned
+from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, threshold_ends, tune_threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 from simulator.stats import Interval, interval_of, resample
@@ -74,7 +74,7 @@ def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tupl
 def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:
     """Return the threshold tuned on the original pairs in `rows`, which are dev pairs."""
     originals = [row for row in rows if row.pair == 0]
-    return tuned([row.scores for row in originals], [_gold(row) for row in originals], pairs)
+    return tune_threshold([row.scores for row in originals], [_gold(row) for row in originals], pairs)
 
 
 def nli_records(rows: Sequence[PairScores], threshold: Threshold) -> tuple[NliRecord, ...]:

@@ -54,7 +54,7 @@ from simulator.figures import Cell, Column, Figure, Table, Venn
 from simulator.frames import Frames
 from simulator.jsonlines import count_left_out
 from simulator.output_files import write_atomically
-from simulator.reporting import Drawing, Problems, Report, Section, numbered, report_latex
+from simulator.reporting import Drawing, Problems, Report, Section, renumber, report_latex
 from simulator.stats import Interval
 
 _TESTS: Final[Mapping[tuple[str, str], str]] = {
@@ -273,7 +273,7 @@ def write_files(source: Frames) -> Iterator[object]:
         yield write_atomically(settings.csv, exact_table(contents.results).to_csv())
     if settings.latex is not None:
         sections = [replace(section, exact=()) for section in report_sections(source)]
-        yield write_atomically(settings.latex, report_latex(Report(title="", sections=numbered(sections))))
+        yield write_atomically(settings.latex, report_latex(Report(title="", sections=renumber(sections))))
 
 
 # ---- tables over several models

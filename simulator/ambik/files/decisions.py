@@ -31,7 +31,7 @@ from simulator.ambik.terms import (
     read_settings,
 )
 from simulator.jsonlines import Codec, Duplicates, Row
-from simulator.tables.cells import spelled
+from simulator.tables.cells import snake_case
 from simulator.tables.records import read_records
 from trees.faults import Fault
 
@@ -159,7 +159,7 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
         FieldError: names the field that is missing or wrong.
     """
     written = row.get("method")
-    method = spelled(written) if isinstance(written, str) else written
+    method = snake_case(written) if isinstance(written, str) else written
     method = row.one_of("method", ROBOTS) if method not in ROBOTS else method
     fields = _fields_of(method).read_row(row)
     item, known = _item(row, fields)
@@ -186,7 +186,7 @@ def _item(row: Row, fields: LineFields) -> tuple[DecideItem, bool]:
             raise row.wrong("item", "is a draft, but only tasks can be decided on")
         return item, True
     id, part = row.key("pair_id"), fields.part or "test"
-    kind = spelled(fields.type)
+    kind = snake_case(fields.type)
     if fields.member is None:
         if kind in TASK_TYPES:
             raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")

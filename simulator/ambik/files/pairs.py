@@ -28,7 +28,7 @@ from simulator.tables.cells import (
     read_key,
     read_list,
     read_table,
-    spelled,
+    snake_case,
 )
 from trees.faults import Fault
 
@@ -73,7 +73,7 @@ def _number_steps(plan: Sequence[str]) -> str:
 
 def _read_type(row: Row, name: str) -> Ambiguity:
     """Return the type, ignoring letter case and word separators."""
-    written = spelled(row.text(name))
+    written = snake_case(row.text(name))
     return written if written in AMBIGUITIES else row.one_of(name, AMBIGUITIES)
 
 
@@ -380,7 +380,7 @@ def mixed_versions(files: Sequence[FileKind]) -> tuple[Fault, ...]:
 def _version(file: PairsFile) -> tuple[Version, str]:
     rows, new = len(file.table.records), sum(map(is_new, file.rows, file.records))
     written = (file.table.renamed.get(name, "") for name in _OLD)
-    old = [name for name in written if spelled(name) in OLD_NAMES]
+    old = [name for name in written if snake_case(name) in OLD_NAMES]
     if old:
         return "june_2024", f"the old name of the column {', '.join(old)}; {rows} rows"
     if rows in _ROWS_2025:

@@ -19,7 +19,7 @@ from simulator.ambik.records import Decision
 from simulator.ambik.terms import AMBIGUITIES, NAMES, TASK_TYPES, Metrics, Part, TaskType
 from simulator.fields import Finite, Key, Whole, must
 from simulator.jsonlines import Codec, Read, Row, report_duplicates
-from simulator.tables.cells import SAME_ID, Columns, read_key, read_list, read_table, spelled
+from simulator.tables.cells import SAME_ID, Columns, read_key, read_list, read_table, snake_case
 from trees.faults import Fault
 
 TYPES: Final = (
@@ -60,7 +60,7 @@ def read_knowno(path: str | Path) -> Read[Scenario]:
 def _scenario(row: Row, part: Part | None) -> Scenario:
     _SCENARIO_COLUMNS.check_row(row)
     written = row.text("ambiguity_type")
-    kind = spelled(written).removesuffix("_task")
+    kind = snake_case(written).removesuffix("_task")
     if kind not in TYPES:
         raise row.wrong(
             "ambiguity_type", f"is {written!r}, not one of {', '.join(TYPES)} (with _task or not)"
@@ -363,7 +363,7 @@ def inconsistencies(
 def _row(row: Row, percent: Collection[str]) -> ResultRow:
     written = row.text("method")
     methods = {spelling.casefold(): name for name, title in NAMES.items() for spelling in (name, title)}
-    name = spelled(row.get("type", ALL[0]))
+    name = snake_case(row.get("type", ALL[0]))
     kind = _SHORT.get(name, name)
     values = {name: _fraction(row, name, name in percent) for name in METRICS}
     return ResultRow(

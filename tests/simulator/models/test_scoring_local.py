@@ -116,9 +116,9 @@ async def test_calls_of_one_moment_share_passes(loaded, monkeypatch):
     from simulator.models import transformers_backend
 
     passes = []
-    look = transformers_backend.look
+    predict = transformers_backend.predict
     monkeypatch.setattr(
-        transformers_backend, "look", lambda *given: passes.append(len(given[2])) or look(*given)
+        transformers_backend, "predict", lambda *given: passes.append(len(given[2])) or predict(*given)
     )
     model = loaded("llama")
     await asyncio.gather(*(model.score(request_of(count)) for count in (1, 2, 3, 4)))
@@ -404,9 +404,9 @@ async def test_a_hundred_continuations_are_a_few_passes(loaded, monkeypatch):
     from simulator.models import transformers_backend
 
     passes = []
-    look = transformers_backend.look
+    predict = transformers_backend.predict
     monkeypatch.setattr(
-        transformers_backend, "look", lambda *given: passes.append(len(given[2])) or look(*given)
+        transformers_backend, "predict", lambda *given: passes.append(len(given[2])) or predict(*given)
     )
     model = loaded("gpt2")
     texts = tuple(f" {LINES[number % 3]} {number}" for number in range(100))

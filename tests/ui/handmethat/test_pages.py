@@ -200,7 +200,7 @@ async def test_the_result_shows_the_meaning(
     for told in (
         render_meaning(task.world, task.meaning, language),
         show.instruction_text(task, language),
-        show.why(task, language),
+        show.level_explanation(task, language),
         *task.demo,
         *show.goal_lines(task, language),
     ):

@@ -6,7 +6,7 @@ import pytest
 
 from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambient.annotation.marking import CLAIMS, marked_claims, records_marked_by
-from simulator.ambient.claims import claim_measures, flagged
+from simulator.ambient.claims import claim_measures, is_flagged
 from simulator.ambient.items import ClaimItem, item_row
 from simulator.desk_work import judgments, next_work
 from simulator.errors import InputError
@@ -46,7 +46,7 @@ def keys(desk: Any) -> dict[str, str]:
 
 def test_the_flagged_come_first(desk: Any, keys: dict[str, str]) -> None:
     found = marked_claims(desk.reader, RUN)
-    assert [(one.thing.id, flagged(one.thing)) for one in found] == [
+    assert [(one.thing.id, is_flagged(one.thing)) for one in found] == [
         ("c2", True),
         ("c3", True),
         ("c1", False),
