@@ -226,7 +226,7 @@ def erase_command(
     for name, count in erasure.counts.items():
         table.add_row(name, str(count))
     _console().print(table)
-    _say(f"The log has a receipt, and calls them {erasure.name} now. {erasure.recognised}")
+    _say(f"The log has a receipt, and calls them {erasure.name} now. {erasure.recognition_note}")
     _say("Earlier exports and backups are not changed.")
     if not erasure.files_clean:
         _say(

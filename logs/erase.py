@@ -86,7 +86,7 @@ class Erasure:
     files_clean: bool = True
 
     @property
-    def recognised(self) -> str:
+    def recognition_note(self) -> str:
         """Return a sentence about who still recognises the person's id."""
         if self.kept_out_of:
             return f"The exclusion list of {', '.join(self.kept_out_of)} still keeps their id out."

@@ -74,16 +74,16 @@ class Row:
         """Return a text field; blank ones are refused unless `empty`."""
         value = self.get(name, _MISSING)
         if not isinstance(value, str):
-            raise self.wrong(name, self._describe_value(value, "a text"))
+            raise self.error(name, self._describe_value(value, "a text"))
         if not value.strip() and not empty:
-            raise self.wrong(name, "is empty")
+            raise self.error(name, "is empty")
         return value
 
     def key(self, name: str) -> str:
         """Return an id, as text even if the file has a number."""
         value = self.get(name, _MISSING)
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            raise self.wrong(name, self._describe_value(value, "a text or a whole number"))
+            raise self.error(name, self._describe_value(value, "a text or a whole number"))
         return str(value)
 
     def one_of(self, name: str, allowed: tuple[T, ...]) -> T:
@@ -92,23 +92,23 @@ class Row:
         for choice in allowed:
             if value == choice and type(value) is type(choice):
                 return choice
-        raise self.wrong(name, self._describe_value(value, f"one of {', '.join(map(str, allowed))}"))
+        raise self.error(name, self._describe_value(value, f"one of {', '.join(map(str, allowed))}"))
 
-    def parsed(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
+    def parse(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
         """Return `parse` of a field (or its part `value`); it may raise `InputError` or `ValueError`."""
         raw = self.get(name, _MISSING) if value is _MISSING else value
         if raw is _MISSING:
-            raise self.wrong(name, "is missing")
+            raise self.error(name, "is missing")
         try:
             return parse(raw)
         except (InputError, ValueError) as error:
-            raise self.wrong(name, f": {error}") from error
+            raise self.error(name, f": {error}") from error
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a field without checks."""
         return self.data.get(name, default)
 
-    def wrong(self, name: str, problem: str) -> FieldError:
+    def error(self, name: str, problem: str) -> FieldError:
         """Return the error for a problem with a field."""
         return FieldError(f"{self.where}{name}{'' if problem.startswith(':') else ' '}{problem}")
 
@@ -325,7 +325,7 @@ class Codec(Generic[ValueT]):
             FieldError: if the field is missing or wrong.
         """
         if name not in row.data:
-            raise row.wrong(name, "is missing")
+            raise row.error(name, "is missing")
 
         def wrong(fault: FieldFault) -> FieldError:
             return FieldError(f"{row.where}{fault._replace(path=(name, *fault.path))}")

@@ -39,7 +39,7 @@ def _at_seat(
         try:
             return await answer(benchmark, frame, seat, call)
         except NotInLog:
-            return benchmark.gone(frame, seat)
+            return benchmark.missing_page(frame, seat)
 
     return handle
 
@@ -156,7 +156,7 @@ class Actions:
                 return await benchmark.page(frame, seat)
             taken = seat.seat in benchmark.sessions.holders(seat.episode_id)
         except NotInLog:
-            return benchmark.gone(frame, seat)
+            return benchmark.missing_page(frame, seat)
         if taken:
             return {"html": message_page(frame, "seat_taken")}
         return {"html": invitation_page(frame, benchmark.link, seat.seat)}

@@ -90,7 +90,7 @@ def app_command(
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
     data = dict(map(_parse_items, items or ()))
-    access = Access.checked(host, host_name or (), proxy or (), sso_header)
+    access = Access.build(host, host_name or (), proxy or (), sso_header)
     _refuse_busy(host, port)
     _require_writable(home())
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:

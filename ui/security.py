@@ -239,7 +239,7 @@ class Access:
     sso_header: str = ""
 
     @classmethod
-    def checked(cls, host: str, names: Sequence[str], proxies: Sequence[str], sso_header: str = "") -> Access:
+    def build(cls, host: str, names: Sequence[str], proxies: Sequence[str], sso_header: str = "") -> Access:
         """Return the access of a server that listens on `host`.
 
         Raises:

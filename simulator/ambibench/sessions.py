@@ -78,7 +78,7 @@ class AmbiBenchSessions(PlaySessions):
         # The episode's id may be visible, so it must not contain the item's name, which reveals the task.
         return DrawnItem(prompt, options, play.played)
 
-    def _revealed(self, here: Any, judgments: Sequence[Judgment]) -> Result:
-        replay = super()._revealed(here, tuple(judgments))
+    def _reveal(self, here: Any, judgments: Sequence[Judgment]) -> Result:
+        replay = super()._reveal(here, tuple(judgments))
         blocks = result_blocks(replay) if isinstance(replay, Replay) else ()
         return Result(language="en", moves=(), blocks=blocks)

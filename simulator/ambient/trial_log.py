@@ -95,7 +95,7 @@ def _crowd(*workers: PlayedItem) -> Iterator[CrowdRecord]:
 def _linguists(*annotators: PlayedItem) -> Iterator[LinguistRecord]:
     """Yield the annotations of one example, with those who discarded it listed separately."""
     example = annotators[0].item.example
-    forms = [(each.who(ANNOTATOR), last_payload(each.turns, "annotate")) for each in annotators]
+    forms = [(each.occupant(ANNOTATOR), last_payload(each.turns, "annotate")) for each in annotators]
     kept = [(who, form) for who, form in forms if form["discard"] is None]
     yield LinguistRecord(
         id=example.id,

@@ -281,7 +281,7 @@ def _builtin_pairs() -> LoadedPairs:
 def _builtin_pair(row: Row) -> Pair:
     pair = read_pair_record(row)
     if row.one_of("part", PARTS) != part_of(pair):
-        raise row.wrong("part", "does not fit take_amb, which only calibration rows have")
+        raise row.error("part", "does not fit take_amb, which only calibration rows have")
     return pair
 
 

@@ -55,9 +55,9 @@ def first_decisions(episodes: Iterable[PlayedItem]) -> tuple[Decision, ...]:
 def exchanges_of(episodes: Iterable[PlayedItem]) -> tuple[Exchange, ...]:
     """Return the episodes in which the robot could ask, before and after the answers."""
     return tuple(
-        Exchange.of(made, robot=played.who(ROBOT), user=played.who(USER), aborted=_is_aborted(played))
-        for played in episodes
-        if played.episode.options.get("questions", 0) and (made := _decisions_or_nothing(played))
+        Exchange.of(made, robot=each.occupant(ROBOT), user=each.occupant(USER), aborted=_is_aborted(each))
+        for each in episodes
+        if each.episode.options.get("questions", 0) and (made := _decisions_or_nothing(each))
     )
 
 
@@ -70,7 +70,7 @@ def forms_of(episodes: Iterable[PlayedItem]) -> tuple[PairForm, ...]:
     """Return the annotators' forms of episodes."""
     return tuple(
         replace(
-            read_pair_form(played.item.draft, turn.payload["form"], annotator=played.who(ANNOTATOR)),
+            read_pair_form(played.item.draft, turn.payload["form"], annotator=played.occupant(ANNOTATOR)),
             seconds=turn.seconds,
         )
         for played in episodes
@@ -96,7 +96,7 @@ def _decisions_or_nothing(played: PlayedItem) -> tuple[Decision, ...]:
         method=options.method or "offline",
         context=options.context,
         dialogue=options.dialogue,
-        generator=played.who(ROBOT),
+        generator=played.occupant(ROBOT),
         chosen=(),
         asked=False,
         flags=(ABORTED,),

@@ -79,7 +79,7 @@ class DialogueStudy(OppositeStudy[Settings]):
         seed = derive_seed(self.study.seed, "items")
         return draw_balanced(tasks, number, lambda task: task.type, lambda task: (), seed)
 
-    def taken(self, items: Mapping[Cell, Task]) -> Mapping[Cell, Task]:
+    def choose_items(self, items: Mapping[Cell, Task]) -> Mapping[Cell, Task]:
         """Return `items` after checking that each exists in every language of the pages.
 
         Raises:

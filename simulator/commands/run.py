@@ -218,7 +218,7 @@ class RunForm:
     fields: tuple[FormField, ...]
     offered: frozenset[str]
 
-    def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def read_values(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the chosen values, converted to their types; defaults and empty values are left out.
 
         Raises:

@@ -236,7 +236,7 @@ class Metered(Layer):
         self.price = price
         self.budget = None if price is not None and price.free else budget
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return the answer with its cost."""
         if self.budget is None or self.price is None:
             return await self._price_answer(send)

@@ -146,7 +146,7 @@ class Cached(Layer):
         self._flights: dict[str, _Flight] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return the stored answer, that of an identical call in flight, or that of a new call."""
         key = request_key(self.identity, request)
         if (flight := self._flights.get(key)) is not None:
@@ -210,7 +210,7 @@ class Recorded(Layer):
         start = secrets.token_hex(12)
         self._ids = (f"{start}{number:08x}" for number in itertools.count())
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return the answer, and record the call even if it fails."""
         start = self._clock()
         try:

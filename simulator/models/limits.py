@@ -224,7 +224,7 @@ class Limited(Layer):
         self._maximum = maximum
         self._limiter = limiter
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Send `request` once a slot is free.
 
         Raises:

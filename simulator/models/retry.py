@@ -70,7 +70,7 @@ class Retried(Layer):
         # It only affects when requests are sent, never an answer, so it needs no seed.
         self._uniform = (rng or random.Random()).uniform
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return a checked answer; usage and cost include failed attempts as far as they are known.
 
         Raises:

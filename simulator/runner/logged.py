@@ -42,8 +42,8 @@ class PlayedItem(NamedTuple):
         """Return the turns of one kind, in order."""
         return [turn for turn in self.turns if turn.payload.get("kind") == kind]
 
-    def who(self, seat: str) -> str:
-        """Return the seat's occupant: a person's pseudonym, or a name (see `occupant`)."""
+    def occupant(self, seat: str) -> str:
+        """Return the seat's occupant: a person's pseudonym, or a name."""
         return occupant(self.episode, seat)
 
 

@@ -291,7 +291,7 @@ def write_to_participant(
 
 def _print_erased(erased: Sequence[Erasure]) -> None:
     for erasure in erased:
-        print(f"{erasure.participant_id} is erased. {erasure.recognised}")
+        print(f"{erasure.participant_id} is erased. {erasure.recognition_note}")
 
 
 def _participant(study: Study, person: str, log: Path | None) -> str:

@@ -179,7 +179,7 @@ class DeclaredSessions(PlaySessions):
         candidates = [] if item else [each for each in self.items if language_of(each) == language]
         return DrawnItem(chosen_item(candidates or self.items, item), rules, seat)
 
-    def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
+    def _reveal(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
         return self._machine.replay(here.live.item, here.turns, judgments, here.live.episode.options)
 
 

@@ -124,7 +124,7 @@ class Columns:
     needed: Sequence[str] = ()
     old: Mapping[str, str] = field(default_factory=dict)
 
-    def today(self, header: Iterable[str]) -> dict[str, str]:
+    def current_names(self, header: Iterable[str]) -> dict[str, str]:
         """Return the known names in a header -> the current names of these columns.
 
         A name in another spelling (``USER INTENT``) is known unless another column has the exact name.
@@ -135,9 +135,9 @@ class Columns:
         others = {name: names[snake_case(name)] for name in titles if snake_case(name) in names}
         return exact | {name: current for name, current in others.items() if current not in exact.values()}
 
-    def hold(self, header: Iterable[str], *names: str) -> bool:
+    def has(self, header: Iterable[str], *names: str) -> bool:
         """Return True if a header has columns of these names."""
-        return set(names) <= set(self.today(header).values())
+        return set(names) <= set(self.current_names(header).values())
 
     def check_row(self, row: Row) -> None:
         """Raise an error if a needed cell is empty.
@@ -147,7 +147,7 @@ class Columns:
         """
         for name in self.needed:
             if not row.get(name):
-                raise row.wrong(name, "is empty")
+                raise row.error(name, "is empty")
 
 
 def header_of(path: str | Path) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
     Raises:
         InputError: if the file cannot be read, has a column twice, or lacks a needed column.
     """
-    names = {} if known is None else known.today(header_of(path))
+    names = {} if known is None else known.current_names(header_of(path))
     # Lines, not the file: csv would count a lone carriage return in a cell as a line.
     reader = csv.reader(_lines(Path(path)), strict=True)
     header: list[str] | None = None
@@ -247,7 +247,7 @@ def read_integer(row: Row, name: str) -> int | None:
         return None
     match = _WHOLE.fullmatch(text)
     if match is None:
-        raise row.wrong(name, f"is {text!r}, not a whole number")
+        raise row.error(name, f"is {text!r}, not a whole number")
     return int(match[1])
 
 

@@ -1,6 +1,6 @@
 """Server calls of one benchmark's pages: free play and studies.
 
-`ui.actions.Actions` checks permissions, and shows `DeclaredActions.gone` if an episode is no longer in the
+`ui.actions.Actions` checks permissions, and shows `missing_page` if an episode is no longer in the
 log (`NotInLog`). Every page is built from the sessions' view, never from what the browser sent.
 """
 
@@ -353,7 +353,7 @@ class DeclaredActions:
     def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
         return message_page(frame, code, home=self.link.path, completion=completion)
 
-    def gone(self, frame: Frame, seat: Pass) -> Answer:
+    def missing_page(self, frame: Frame, seat: Pass) -> Answer:
         """Return the page for an episode that is no longer in the log."""
         if not seat.study:
             return {"html": plain_message_page(frame, "gone")}

@@ -95,13 +95,13 @@ class StartPage:
 
     def _command(self, form: RunForm, values: Mapping[str, Any]) -> str:
         try:
-            return shlex.join(["askback", *form.words(form.checked(values))])
+            return shlex.join(["askback", *form.words(form.read_values(values))])
         except AskbackError as error:
             return problem_text(self.visit.t, error)
 
     def _start(self, form: RunForm, values: Mapping[str, Any]) -> None:
         with self.office.acting(self.visit, "run", did="start", benchmark=form.benchmark.name):
-            self.office.processes.start(form.words(form.checked(values)))
+            self.office.processes.start(form.words(form.read_values(values)))
 
     # Runs that were started here
 
@@ -165,4 +165,4 @@ class StartPage:
                 raise InputError(f"{run}: nothing is left to play.", code="run_not_left", run=str(run))
             form = run_form(catalog.find(reader.run(run).benchmark), self.office.offered)
             options = start_events(reader)[run].details["options"]
-            self.office.processes.start(form.words(form.checked(options)))
+            self.office.processes.start(form.words(form.read_values(options)))

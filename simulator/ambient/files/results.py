@@ -77,10 +77,10 @@ def _predicted_rewrites(record: GenerationRecord, rewrites: Mapping[Label, str])
 def _true_false(row: Row) -> TrueFalseRecord:
     record = _STATEMENTS.read_row(row)
     if not 0 <= record.template < len(TEMPLATES):
-        raise row.wrong("template_id", f"is {record.template}, not 0 to {len(TEMPLATES) - 1}")
+        raise row.error("template_id", f"is {record.template}, not 0 to {len(TEMPLATES) - 1}")
     if record.answer != right_answer(record.template):
         answer = json.dumps(record.answer)
-        raise row.wrong("answer", f"is {answer}; template {record.template} has the other answer")
+        raise row.error("answer", f"is {answer}; template {record.template} has the other answer")
     return record
 
 
@@ -99,7 +99,7 @@ def _edit_case(row: Row) -> EditCase:
     case = _CASES.read_row(row)
     computed = edit_f1(case.original, case.gold, case.predicted)
     if abs(computed - case.edit_f1) > TOLERANCE:
-        raise row.wrong("edit_f1", f"is {case.edit_f1:g}, but recomputed as {computed:g}")
+        raise row.error("edit_f1", f"is {case.edit_f1:g}, but recomputed as {computed:g}")
     return case
 
 
@@ -240,9 +240,9 @@ def crowd_line(record: CrowdRecord) -> str:
 def _linguist_record(row: Row) -> LinguistRecord:
     record = _LINGUIST_RECORDS.read_row(row)
     if len(record.annotations) != len(record.workers):
-        raise row.wrong("annotations", f"has {len(record.annotations)} entries, not {len(record.workers)}")
+        raise row.error("annotations", f"has {len(record.annotations)} entries, not {len(record.workers)}")
     if not record.annotations and not record.discarded:
-        raise row.wrong("annotations", "is empty")
+        raise row.error("annotations", "is empty")
     return record
 
 
@@ -344,7 +344,7 @@ CLAIMS: Final = TableSpec[ClaimRecord](
 CLAIM_ANNOTATIONS: Final = TableSpec[ClaimAnnotation](
     name="claim_annotations",
     title="marks of claims",
-    matches=lambda header: _COLUMNS.hold(header, *_COLUMNS.needed),
+    matches=lambda header: _COLUMNS.has(header, *_COLUMNS.needed),
     csv=True,
     reader=read_annotations,
 )

@@ -172,7 +172,7 @@ def read_pool_pair(row: Row) -> PoolPair:
     known = read_known(row)
     labels = [label for label in LABELS if label in known.labels]
     if len(labels) not in (1, 2):
-        raise row.wrong("labels", "are not those of two annotators")
+        raise row.error("labels", "are not those of two annotators")
     id = row.key("id") if row.get("id") is not None else pair_id(known.premise, known.hypothesis)
     return PoolPair(id, known.premise, known.hypothesis, (labels[0], labels[-1]))
 

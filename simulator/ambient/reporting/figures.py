@@ -123,7 +123,7 @@ def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> F
         )
         logits = payload["logits"] if payload else None
         if logits and set(logits) == set(LABELS):
-            name = played.who(ANNOTATOR)
+            name = played.occupant(ANNOTATOR)
             marks[name] = Bars(name, LABELS, expit([logits[label] for label in LABELS]).tolist())
             texts = item.pairs[int(number)]
     if texts is None:

@@ -73,7 +73,7 @@ class Measure:
     note: str = ""
 
     @property
-    def counted(self) -> int | None:
+    def count(self) -> int | None:
         """The denominator."""
         return self.value.n if self.n is None and isinstance(self.value, Interval) else self.n
 
@@ -120,7 +120,7 @@ class Measure:
             "value": value,
             "low": low,
             "high": high,
-            "n": self.counted,
+            "n": self.count,
             "of": self.base,
             "paper": self.paper,
             "note": self.note,
@@ -242,7 +242,7 @@ def measures_table(measures: Sequence[Measure]) -> Table:
         "measure": [measure.title for measure in measures],
         "value": _align([measure.with_unit for measure in measures]),
         "95 % interval": [measure.interval for measure in measures],
-        "n": _align(["" if measure.counted is None else str(measure.counted) for measure in measures]),
+        "n": _align(["" if measure.count is None else str(measure.count) for measure in measures]),
         "of": [measure.base for measure in measures],
         "paper": _align([measure.printed for measure in measures]),
     }
@@ -261,7 +261,7 @@ def exact_table(results: Iterable[Results]) -> Table:
             measure.unit,
             measure.in_unit,
             measure.base,
-            measure.counted,
+            measure.count,
             measure.paper,
         ]
         for result in results

@@ -239,7 +239,7 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
         yield {
             "task": item.task,
             "item_id": item.id,
-            "model": played.who(ANNOTATOR),
+            "model": played.occupant(ANNOTATOR),
             "prompt": (results[0].get("prompt") or prompt(item)) if generated else None,
             "in_context": [shot.id for shot in item.shots] if generated else [],
             "output": [turn.text for turn in played.turns],

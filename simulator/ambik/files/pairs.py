@@ -80,14 +80,14 @@ def _read_type(row: Row, name: str) -> Ambiguity:
 def _read_step(row: Row, name: str) -> int | None:
     step = read_integer(row, name)
     if step is not None and step < 0:
-        raise row.wrong(name, f"is {step}; the first line of a plan is 0")
+        raise row.error(name, f"is {step}; the first line of a plan is 0")
     return step
 
 
 def _read_taken(row: Row, name: str) -> bool | None:
     taken = read_integer(row, name)
     if taken not in (None, 0, 1):
-        raise row.wrong(name, f"is {taken}, neither 0 nor 1")
+        raise row.error(name, f"is {taken}, neither 0 nor 1")
     return None if taken is None else bool(taken)
 
 
@@ -141,7 +141,7 @@ def read_pair(row: Row, id: str) -> Pair:
         FieldError: names the column that is missing or wrong.
     """
     if not id:
-        raise row.wrong("id", "is empty")
+        raise row.error("id", "is empty")
     _COLUMNS.check_row(row)
     values = {cell.field: cell.read(row, name) for name, cell in _CELLS.items() if name != "id"}
     return Pair(id=id, **values)
@@ -184,12 +184,12 @@ def is_pairs(header: Iterable[str]) -> bool:
     """Return True if the columns are those of a file of pairs."""
     header = tuple(header)
     others = ("ambiguity_type", "unambiguous_direct")
-    return any(_COLUMNS.hold(header, "ambiguous_task", other) for other in others)
+    return any(_COLUMNS.has(header, "ambiguous_task", other) for other in others)
 
 
 def looks_like_pairs(header: Iterable[str]) -> bool:
     """Return True if any of the columns occurs only in files of pairs."""
-    return any(name in _UNIQUE_COLUMNS for name in _COLUMNS.today(header).values())
+    return any(name in _UNIQUE_COLUMNS for name in _COLUMNS.current_names(header).values())
 
 
 def read_pairs_file(path: str | Path) -> PairsFile:

@@ -40,7 +40,7 @@ _SPLITS: Final = {"": "calibration", "calib": "calibration"}
 
 def is_knowno(header: Iterable[str]) -> bool:
     """Return True if the columns are those of a file of scenarios."""
-    return _SCENARIO_COLUMNS.hold(header, "task", "intent_object", "intent_location")
+    return _SCENARIO_COLUMNS.has(header, "task", "intent_object", "intent_location")
 
 
 def read_knowno(path: str | Path) -> Read[Scenario]:
@@ -62,7 +62,7 @@ def _scenario(row: Row, part: Part | None) -> Scenario:
     written = row.text("ambiguity_type")
     kind = snake_case(written).removesuffix("_task")
     if kind not in TYPES:
-        raise row.wrong(
+        raise row.error(
             "ambiguity_type", f"is {written!r}, not one of {', '.join(TYPES)} (with _task or not)"
         )
     return Scenario(
@@ -298,7 +298,7 @@ class ResultRow:
 def is_result_table(header: Iterable[str]) -> bool:
     """Return True if the columns are those of a result table, in any letter case; types are optional."""
     header = tuple(header)
-    return any(_COLUMNS.hold(header, "method", metric) for metric in METRICS)
+    return any(_COLUMNS.has(header, "method", metric) for metric in METRICS)
 
 
 def read_result_table(path: str | Path) -> Read[ResultRow]:
@@ -387,14 +387,14 @@ def _fraction(row: Row, name: str, percent: bool) -> float | None:
         # Tables with semicolons as separators have decimal commas.
         value = float(number.replace(",", "."))
     except ValueError as error:
-        raise row.wrong(name, _NO_NUMBER.format(text)) from error
+        raise row.error(name, _NO_NUMBER.format(text)) from error
     if rest:
-        raise row.wrong(name, _NO_NUMBER.format(text))
+        raise row.error(name, _NO_NUMBER.format(text))
     if percent and value and not sign:
-        raise row.wrong(name, f"is {text} without %, which other cells of the column have")
+        raise row.error(name, f"is {text} without %, which other cells of the column have")
     value = float(Decimal(number.replace(",", ".").strip()) / 100) if sign else value
     if not 0 <= value <= 1:
-        raise row.wrong(name, f"is {text}, not a fraction from 0 to 1")
+        raise row.error(name, f"is {text}, not a fraction from 0 to 1")
     return value
 
 

@@ -57,7 +57,7 @@ def rows(path: Path, run: str) -> list[Any]:
 def test_a_run_that_is_stopped_and_gone_on_with_has_the_rows_of_one_that_was_not(
     runs: RunProcesses, tmp_path: Path
 ) -> None:
-    path, values = tmp_path / "log.sqlite", FORM.checked(CHOSEN)
+    path, values = tmp_path / "log.sqlite", FORM.read_values(CHOSEN)
     assert values == CHOSEN
     with LogReader(path) as reader:
         first = runs.start(FORM.words(values))
@@ -70,7 +70,7 @@ def test_a_run_that_is_stopped_and_gone_on_with_has_the_rows_of_one_that_was_not
         event = start_events(reader)["mine"]
         assert event.details == {"options": CHOSEN, "process": first.id}
         # What the log knows of the command is enough to go on.
-        second = runs.start(FORM.words(FORM.checked(event.details["options"])))
+        second = runs.start(FORM.words(FORM.read_values(event.details["options"])))
         wait(lambda: second.state != "playing")
         assert second.state == "done", second.output_tail
         assert reader.progress("mine").done == 180
@@ -118,12 +118,12 @@ def test_a_run_that_cannot_be_played_says_why_and_others_are_not_stopped(runs: R
 )
 def test_only_what_is_declared_and_offered_is_taken(values: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named):
-        FORM.checked(values)
+        FORM.read_values(values)
 
 
 def test_the_command_is_what_was_chosen_beside_the_usual() -> None:
     values = {"seeker": "offline/seeker:careful", "lang": "en", "limit": 5, "types": "1-3", "multi": True}
-    assert FORM.words(FORM.checked(values)) == [
+    assert FORM.words(FORM.read_values(values)) == [
         *("run", "clarq", "--seeker=offline/seeker:careful", "--limit=5", "--types=1-3", "--multi"),
     ]
 
@@ -133,4 +133,4 @@ def test_every_benchmark_has_a_form_whose_seats_have_somebody(tmp_path: Path) ->
         form = run_form(benchmark, [])
         seats = [field.option for field in form.fields if field.group == "seats"]
         assert seats and all(option.choices for option in seats)
-        assert form.checked({option.name: option.default for option in seats}) == {}
+        assert form.read_values({option.name: option.default for option in seats}) == {}

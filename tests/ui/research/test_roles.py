@@ -179,7 +179,7 @@ def test_strange_names_do_not_make_room_for_more_tries(bench, home, monkeypatch)
 
 def test_a_proxy_that_is_named_says_who_comes(bench, home):
     Accounts(home / ACCOUNTS_FILE).add("ann@lab.example", "editor", None)
-    access = Access.checked("127.0.0.1", ("study.example",), ("192.0.2.200",), "X-Forwarded-User")
+    access = Access.build("127.0.0.1", ("study.example",), ("192.0.2.200",), "X-Forwarded-User")
     server = app(bench, home, access=access, sso_header=access.sso_header)
 
     def asked(address, name):
@@ -195,7 +195,7 @@ def test_a_proxy_that_is_named_says_who_comes(bench, home):
 
 def test_single_sign_on_wants_a_proxy():
     with pytest.raises(InputError, match="--sso-header needs --proxy"):
-        Access.checked("0.0.0.0", (), (), "X-Forwarded-User")
+        Access.build("0.0.0.0", (), (), "X-Forwarded-User")
 
 
 def test_a_spoilt_file_lets_nobody_in_and_says_so(tmp_path):

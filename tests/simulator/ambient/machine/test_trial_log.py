@@ -171,7 +171,7 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
     assert not [
         line
         for line in form_lines(made.reader, made.study.run_id)
-        if line["annotator"] == first.who("annotator")
+        if line["annotator"] == first.occupant("annotator")
     ]
 
 
