@@ -68,7 +68,7 @@ from simulator.ambient.playing import (
 from simulator.ambient.prompts import parse, prompt
 from simulator.ambient.true_false import read_scores, read_table, read_text
 from simulator.errors import InputError, SeatError
-from simulator.forms import NO, YES, SeatFormError, checked_length, read_measurements
+from simulator.forms import NO, YES, SeatFormError, checked_length, measurements
 from simulator.seats import Reply
 
 TRUE: Final = "true"
@@ -181,7 +181,7 @@ def turn_content(
     move = reply.move or {}
     if person:
         private = _PRIVATE.get(step.kind, [])
-        return text, payload | {"person": True, "private": private, **read_measurements(move, ANNOTATOR)}
+        return text, payload | {"person": True, "private": private, **measurements(move, ANNOTATOR)}
     if "decoding" in move:
         payload["decoding"] = dict(move["decoding"])
     if step.kind == "true_false" and not answers:

@@ -62,7 +62,7 @@ from simulator.ambik.predicting import ScoredDecision, prepare
 from simulator.ambik.records import Decision
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
-from simulator.forms import read_measurements
+from simulator.forms import measurements
 from simulator.runner.machines import ActiveEpisode, due_since, make_turn, state_after
 from simulator.seats import Line, Reply, View
 from simulator.seeds import derive_seed
@@ -221,7 +221,7 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
         payload |= {
             "offered": list(table.offered),
             **person_mark("decide"),
-            **read_measurements(reply.move or {}, ROBOT),
+            **measurements(reply.move or {}, ROBOT),
         }
         return _turn(table, state, seat, reply, payload)
     if move.kind == "answer":

@@ -285,10 +285,6 @@ def _targets(request: PageRequest, usual: str) -> Setting:
 # ---- people's sets
 
 
-def _set_choices(request: PageRequest) -> Sequence[Setting]:
-    return (Setting("beside", [*conformal_runs(request.reader)]), _targets(request, ""))
-
-
 def people_sets(request: PageRequest) -> Sequence[PageContent]:
     """Return a comparison of people's sets with models' prediction sets on the same tasks."""
     models = [*conformal_runs(request.reader)]
@@ -364,7 +360,7 @@ RESEARCH: Final = ResearchPages(
         ResearchPart(
             name="sets",
             show=people_sets,
-            settings=_set_choices,
+            settings=lambda page: (Setting("beside", [*conformal_runs(page.reader)]), _targets(page, "")),
             where=_has_people,
         ),
     ),

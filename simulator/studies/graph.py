@@ -34,7 +34,7 @@ from langgraph.types import Command
 from logs.erase import PERSONAL
 from logs.rows import Turn
 from simulator.errors import InputError, SeatError
-from simulator.forms import NO, YES, checked_length, read_consent, read_measurements
+from simulator.forms import NO, YES, checked_length, measurements, read_consent
 from simulator.runner.machines import ASIDE, ActiveEpisode, AnyMachine, is_aside
 from simulator.seats import Reply
 from simulator.studies.files import Study
@@ -86,7 +86,7 @@ class Step:
         wants: the answer required to continue, at a node with a way out; empty if any answer will do.
         when: the occasions on which it is asked: free play, the first set of a study, further sets.
         seat: the seat that is asked; empty for every person.
-        measured: True if the turn includes the page's measurements (`forms.read_measurements`).
+        measured: True if the turn includes the page's measurements (`forms.measurements`).
         option: the episode option that must be set for the step to be asked; empty for none.
         questions: the study's questions, if the step asks these.
         choices: the possible answers; empty if any answer will do.
@@ -291,9 +291,7 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
         text = checked_length(reply.text.strip(), seat)
     if step.choices and text not in step.choices:
         raise SeatError(f"Say {' or '.join(step.choices)}.", seat, code="no_choice")
-    details = (
-        {"person": True, "private": [], **read_measurements(reply.move or {}, seat)} if step.measured else {}
-    )
+    details = {"person": True, "private": [], **measurements(reply.move or {}, seat)} if step.measured else {}
     if step.questions:
         answers = read_answers(step.questions, (reply.move or {}).get("answers"), seat)
         # Answers are personal data: they go when the person is erased, and no score depends on them.

@@ -78,9 +78,8 @@ def test_in_clarq_who_stops_while_something_is_open_has_not_asked_when_it_was_ne
     assert quits.decisions == (("person", True), ("person", False))
     silent = clarq_record(lamp, {}, _dialogue(lamp, goodbye), ())
     assert silent.decisions == (("person", False),)
-    cut_off = clarq_record(
-        lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), ("And then?", "Ask.")), ()
-    )
+    turns = _dialogue(lamp, ("Which oil do I need?", "1"), ("And then?", "Ask."))
+    cut_off = clarq_record(lamp, {}, turns, ())
     assert cut_off.decisions == (("person", True),)
 
 

@@ -84,11 +84,8 @@ def tables(answer: dict[str, Any]) -> list[list[list[str]]]:
 
 @pytest.mark.parametrize("by", ["robot", "kind", "user", "both"])
 def test_each_benchmark_has_its_rows_with_the_report_s_numbers(log: Office, by: str) -> None:
-    found = rows(
-        read_asking(log.reader, RUNS).askings,
-        by_kind=by in ("kind", "both"),
-        by_user=by in ("user", "both"),
-    )
+    by_kind, by_user = by in ("kind", "both"), by in ("user", "both")
+    found = rows(read_asking(log.reader, RUNS).askings, by_kind=by_kind, by_user=by_user)
     shown = [cells for table in tables(page(log, by)) for cells in table]
     assert {one.benchmark for one in found} == set(askable())
     assert len(shown) == len(found)

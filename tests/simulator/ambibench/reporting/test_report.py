@@ -186,9 +186,8 @@ def test_tables_for_other_programs_stand_alone(askback, tmp_path, form):
 def test_the_terminal_shows_every_k(desk, skilled):
     desk.play("long", generate_multiple(3, per_cell=1, length=25)[:2], "openai/m", skilled(0.8))
     console = Console(width=80, record=True)
-    print_run_report(
-        console, build_report(catalog.find("ambibench"), Frames(log=desk.reader, runs=("long",)))
-    )
+    frames = Frames(log=desk.reader, runs=("long",))
+    print_run_report(console, build_report(catalog.find("ambibench"), frames))
     lines = [line.split() for line in console.export_text().splitlines()]
     # A table that is too wide is shown in blocks that each begin with k.
     assert [line[0] for line in lines if line and line[0].isdigit()].count("25") >= 2, "curve and validity"
