@@ -29,7 +29,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     metrics=(
         Metric("success", "S", unsuccessful=0.0),
-        Metric("aqd", "D", "seeker turns"),
+        Metric("aqd", "D", "provider turns"),
         Metric("aql", "L", "words or characters"),
     ),
     load=later("simulator.clarq.data:load_items"),

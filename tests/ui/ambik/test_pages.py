@@ -7,19 +7,7 @@ from dataclasses import replace
 
 import pytest
 from seated import Visit, draft_of, enter, pair_fields, play, task_of
-from showing import (
-    ANSWERED,
-    EVIL,
-    QUESTION,
-    SCENE,
-    SEATS,
-    Log,
-    decided,
-    end_of,
-    milk,
-    page_of,
-    view,
-)
+from showing import ANSWERED, EVIL, QUESTION, SCENE, SEATS, Log, decided, end_of, milk, page_of, view
 from visiting import Page, Unmarked, words
 
 from logs import LogReader

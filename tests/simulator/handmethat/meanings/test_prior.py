@@ -12,11 +12,7 @@ import pytest
 
 from simulator.handmethat.generation.generate import groundings_of
 from simulator.handmethat.hierarchy import hierarchy
-from simulator.handmethat.meanings.enumerate import (
-    arguments_of,
-    descriptions,
-    useful_by_argument,
-)
+from simulator.handmethat.meanings.enumerate import arguments_of, descriptions, useful_by_argument
 from simulator.handmethat.meanings.model import QUESTS, Meaning, changeable, describe, matching
 from simulator.handmethat.meanings.prior import prior
 from simulator.handmethat.profiles import load_profiles
