@@ -297,7 +297,7 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
         case TrueFalseItem(), _:
             return _form({"answer": statements(item)[step.number].answer})
         case NliItem(), _:
-            return _labelled(item.gold[step.number])
+            return _label_reply(item.gold[step.number])
     raise _cannot_play("offline/gold", item)
 
 
@@ -318,7 +318,7 @@ def _random(item: Item, step: Step, random: Random) -> Reply:
         case TrueFalseItem(), _:
             return _form({"answer": random.random() < 0.5})
         case NliItem(), _:
-            return _labelled(random.choice(LABEL_SETS))
+            return _label_reply(random.choice(LABEL_SETS))
     raise _cannot_play("offline/random", item)
 
 
@@ -356,7 +356,7 @@ def _form(move: dict[str, Any]) -> Reply:
     return Reply(move=move, seconds=0.0)
 
 
-def _labelled(labels: LabelSet) -> Reply:
+def _label_reply(labels: LabelSet) -> Reply:
     return Reply(text=format_labels(labels), move={"prediction": in_order(labels)}, seconds=0.0)
 
 

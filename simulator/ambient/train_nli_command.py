@@ -96,13 +96,13 @@ def train_ambient_nli(
     def bar(seed: int, updates: int) -> Any:
         return updates_bar(console, updates, title=f"seed {seed}")
 
-    def finished(record: SeedRecord, before: bool) -> None:
+    def report_seed(record: SeedRecord, before: bool) -> None:
         scores = f"EM {100 * record.em:.1f}, F1 {100 * record.f1:.1f}, group EM {100 * record.group_em:.1f}"
         say(console, f"seed {record.seed}: {scores}{' (trained before)' if before else ''}")
 
     engine = Engine(executor=executor, workers=workers)
     records = train_seeds(
-        material, config, numbers, out, bar=bar, finished=finished, engine=engine, gpus=gpus
+        material, config, numbers, out, bar=bar, finished=report_seed, engine=engine, gpus=gpus
     )
     model = Model(name=out.resolve().name, seeds=seeds_summary(records))
     for table in (table_5_short([model]), table_11([model])):

@@ -107,13 +107,13 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         if episode.told.may_ask and (episode.asked or not episode.told.aborted)
     ]
 
-    def asked(*needs: str) -> Interval | None:
+    def share_asked(*needs: str) -> Interval | None:
         return _share([(episode, asked) for episode, need, asked in decisions if need in needs])
 
     def right(among: Sequence[Asking]) -> Interval | None:
         return _share([(episode, bool(episode.told.right)) for episode in among])
 
-    needed, not_needed = asked("person"), asked("inferred", "nothing")
+    needed, not_needed = share_asked("person"), share_asked("inferred", "nothing")
     return Row(
         benchmark=benchmark,
         robot=robot,
@@ -121,8 +121,8 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         kind=kind,
         episodes=len(episodes),
         when_needed=needed,
-        when_inferred=asked("inferred"),
-        when_nothing=asked("nothing"),
+        when_inferred=share_asked("inferred"),
+        when_nothing=share_asked("nothing"),
         when_not=not_needed,
         youden=_youden(
             [(each.cluster, need == "person", asked) for each, need, asked in decisions], needed, not_needed

@@ -178,7 +178,7 @@ def cluster_kappa(
         tables[place[cluster], label[left], label[right]] += 1
     columns = tables.reshape(len(place), -1)
 
-    def observed(sums: Floats) -> Floats:
+    def agreement(sums: Floats) -> Floats:
         shares: Floats = sums[:, :: len(label) + 1].sum(axis=1) / sums.sum(axis=1)
         return shares
 
@@ -186,10 +186,10 @@ def cluster_kappa(
         drawn = sums.reshape(-1, len(label), len(label))
         expected = (drawn.sum(axis=1) * drawn.sum(axis=2)).sum(axis=1) / sums.sum(axis=1) ** 2
         certain = np.isclose(expected, 1)
-        return np.where(certain, np.nan, (observed(sums) - expected) / np.where(certain, 1.0, 1 - expected))
+        return np.where(certain, np.nan, (agreement(sums) - expected) / np.where(certain, 1.0, 1 - expected))
 
     measures = {
-        "observed": Measure(columns, observed, len(first), SHARE),
+        "observed": Measure(columns, agreement, len(first), SHARE),
         "kappa": Measure(columns, kappa, len(first), _CHANCE_CORRECTED),
     }
     bounds = intervals(measures, resamples=resamples)

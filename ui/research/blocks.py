@@ -158,11 +158,11 @@ def follow(visit: Visit, state: Callable[[], object]) -> None:
     """Rebuild the page when `state` changes."""
     before = state()
 
-    def changed() -> Any:
+    def find_change() -> Any:
         now = state()
         return gr.skip() if now == before else str(now)
 
-    gr.Timer(TICK).tick(changed, None, visit.again, show_progress="hidden", queue=False)
+    gr.Timer(TICK).tick(find_change, None, visit.again, show_progress="hidden", queue=False)
 
 
 def _keep(filters: Mapping[str, gr.components.Component], answer: str) -> str:

@@ -53,7 +53,7 @@ def run_page(visit: Visit, office: Office) -> None:
     benchmark = one_benchmark(reader, [at.run])
     if card.live:
         follow(visit, lambda: reader.progress(at.run))
-    part(visit, "run_head", card=card, tab="scores", aborted=_aborted(benchmark, reader, at.run))
+    part(visit, "run_head", card=card, tab="scores", aborted=_count_aborted(benchmark, reader, at.run))
     reported = _show_cached_report(visit, office, benchmark, [at.run])
     endings = endings_of_runs(reader, [at.run])
     part(
@@ -165,7 +165,7 @@ def _command(benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, 
     return shlex.join(["askback", "report", benchmark.name, *runs, *options])
 
 
-def _aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
+def _count_aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
     """Return the number of episodes aborted by a failing seat; 0 where they do not count as unsuccessful."""
     spec = benchmark.report or ReportSpec()
     count = sum(endings_of_runs(reader, [run]).aborted.values())

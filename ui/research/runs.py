@@ -236,7 +236,7 @@ def transcript(reader: LogReader, id: str) -> Transcript:
     for call in reader.model_calls(episode_id=id):
         calls.setdefault(call.turn_number, []).append(call)
 
-    def shown(turn: Turn) -> TranscriptTurn:
+    def show_turn(turn: Turn) -> TranscriptTurn:
         rest = {name: value for name, value in turn.payload.items() if name != "kind"}
         kind = str(turn.payload.get("kind") or "")
         return TranscriptTurn(turn, kind, _json(rest) if rest else "", calls.get(turn.number, ()))
@@ -247,7 +247,7 @@ def transcript(reader: LogReader, id: str) -> Transcript:
         ending.status if ending else "open",
         (ending.cause or "") if ending else "",
         {score.metric: score.value for score in reader.scores(episode_id=id) if score.value is not None},
-        tuple(map(shown, reader.turns(id))),
+        tuple(map(show_turn, reader.turns(id))),
         _json(item.data),
         calls.get(None, ()),
     )

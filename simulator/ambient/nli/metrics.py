@@ -60,7 +60,7 @@ def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tupl
     """
     known = {(pair.id, pair.pair): pair for pair in example_pairs(examples)}
 
-    def labelled(row: PairScores) -> PairScores:
+    def label_row(row: PairScores) -> PairScores:
         pair = known.get((row.id, row.pair))
         if pair is None:
             raise InputError(f"example {row.id}, pair {row.pair}: not in the data; name its data with --data")
@@ -68,7 +68,7 @@ def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tupl
             raise InputError(f"example {row.id}, pair {row.pair}: has different sentences in the data")
         return replace(row, labels=pair.labels)
 
-    return tuple(row if row.labels is not None else labelled(row) for row in rows)
+    return tuple(row if row.labels is not None else label_row(row) for row in rows)
 
 
 def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:

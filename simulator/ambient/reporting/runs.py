@@ -122,11 +122,11 @@ def summary_sections(source: Frames) -> Iterator[Section]:
                 undefined.append(f"undefined in {run}: {'; '.join(missing)}")
         columns = ("measure", Column("value", 3), Column("n", 0), "run", "annotator")
         table = Table(columns, rows, name="measures")
-        remarks = [*undefined, _aborted(task, source.exclude_aborted)]
+        remarks = [*undefined, _aborted_remark(task, source.exclude_aborted)]
         yield Section(name=slug(task), title=task.replace("_", "/"), tables=[table], remarks=remarks)
 
 
-def _aborted(task: Task, excluded: bool) -> str:
+def _aborted_remark(task: Task, excluded: bool) -> str:
     """Return a remark on how episodes aborted by a failing seat are counted."""
     if task in JUDGED:
         return "Episodes aborted by a failing seat are not counted, since they have no judgment."
