@@ -54,10 +54,8 @@ def study(seat="seeker", **more):
 
 
 async def test_a_language_without_tasks_uses_the_english_ones(server):
-    languages = [
-        (await server.sessions.draw_item({}, "seeker", {}, 1, each)).item.language for each in LANGUAGES
-    ]
-    assert languages == ["en", "zh", "en"]
+    items = [(await server.sessions.draw_item({}, "seeker", {}, 1, each)).item for each in LANGUAGES]
+    assert [item.language for item in items] == ["en", "zh", "en"]
 
 
 @pytest.fixture
