@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from logs.backup import back_up, restore
-from logs.codec import decode, select
+from logs.codec import column_list, decode
 from logs.erase import erase_participant
 from logs.errors import LogError
 from logs.export import Format, export_log
@@ -130,7 +130,7 @@ POLL_SECONDS = 0.5
 
 # CROSS JOIN makes SQLite walk the turns by `seq`, so that polling only reads new turns.
 _OF_RUN = (
-    f"SELECT {select(Turn, 't')}, t.seq FROM turns t CROSS JOIN episodes e ON e.id = t.episode_id "
+    f"SELECT {column_list(Turn, 't')}, t.seq FROM turns t CROSS JOIN episodes e ON e.id = t.episode_id "
     "WHERE e.run_id = ? AND t.seq > ? ORDER BY t.seq"
 )
 

@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from logs.codec import decode, select
+from logs.codec import column_list, decode
 from logs.connect import BUSY_SECONDS, connect_for_reading, log_error
 from logs.errors import LogError, NotInLog
 from logs.query import IN_STATE, OF_RUN, ModelUsage, Played, Progress, State, missing_message, where_clause
@@ -197,7 +197,7 @@ class LogReader:
         width = len(TABLES[Episode].columns)
         with self.connection() as connection:
             records = connection.execute(
-                f"SELECT {select(Episode, 'e')}, {select(Turn, 't')} FROM {source} e "
+                f"SELECT {column_list(Episode, 'e')}, {column_list(Turn, 't')} FROM {source} e "
                 f"LEFT JOIN turns t ON t.episode_id = e.id {clause} ORDER BY e.seq, t.number",
                 values,
             )
@@ -376,7 +376,7 @@ class LogReader:
 
     def _query(self, row: type[R], source: str, values: Sequence[Any] = ()) -> list[R]:
         with self.connection() as connection:
-            records = connection.execute(f"SELECT {select(row)} {source}", values).fetchall()
+            records = connection.execute(f"SELECT {column_list(row)} {source}", values).fetchall()
         return [decode(row, record) for record in records]
 
     def _where(self, row: type[R], source: str = "", *, run: str | None = None, **equal: Any) -> list[R]:

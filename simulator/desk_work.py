@@ -1,6 +1,6 @@
 """The work at desks (`simulator.desks`): queues, judgments, progress, disagreements, and agreement.
 
-`next_work` returns a rater's next thing, in an order of their own; `judgments` turns a form into log rows;
+`next_work` returns a rater's next thing, in their own order; `judgment_rows` turns a form into log rows;
 `desk_progress` returns the progress of a set, `differences` the disagreements, and two functions the sections
 on agreement.
 """
@@ -106,7 +106,7 @@ def next_work(
     )
 
 
-def judgments(
+def judgment_rows(
     desk: Desk[FormT],
     reader: LogReader,
     data: str,

@@ -26,7 +26,7 @@ from simulator.items import BUILTIN
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
 from simulator.runner.build import Models
-from simulator.runner.lobby import PERSON, menu
+from simulator.runner.lobby import PERSON, player_menu
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.runner.processes import RunProcesses
 from simulator.studies.admission import erase_regularly
@@ -127,7 +127,7 @@ def app_command(
             data.pop(name, None)
         if data:
             raise InputError(f"--items: {next(iter(data))} is not a benchmark whose items can be chosen.")
-        offered = (each.name for each in menu((), os.environ, chosen) if each.available)
+        offered = (each.name for each in player_menu((), os.environ, chosen) if each.available)
         runs = RunProcesses(path, [f"--base-url={each}" for each in base_url or ()])
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()

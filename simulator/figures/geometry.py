@@ -79,7 +79,7 @@ def has_horizontal_bars(figure: Figure) -> bool:
     return all(widths) and max(map(sum, widths)) > room
 
 
-def depth(panel: Panel) -> float:
+def panel_height(panel: Panel) -> float:
     """Return the height of a panel with horizontal bars, in lines of text."""
     names = categories(panel)
     bars = 0.7 * sum(isinstance(mark, Bars) for mark in panel.marks)

@@ -13,11 +13,11 @@ from simulator.figures.geometry import (
     all_equal,
     boxes,
     categories,
-    depth,
     grid,
     has_horizontal_bars,
     last_in_column,
     legend,
+    panel_height,
     whiskers,
     wrap,
     x_ticks,
@@ -96,7 +96,7 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
 
 def _row_height(figure: Figure) -> float:
     if has_horizontal_bars(figure):
-        return _LINE * max(map(depth, figure.panels))
+        return _LINE * max(map(panel_height, figure.panels))
     return PANEL_HEIGHT[min(grid(figure)[1], 4)]
 
 

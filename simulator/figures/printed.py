@@ -30,11 +30,11 @@ from simulator.figures.geometry import (
     all_equal,
     boxes,
     categories,
-    depth,
     grid,
     has_horizontal_bars,
     last_in_column,
     legend,
+    panel_height,
     text_width,
     whiskers,
     wrap,
@@ -115,7 +115,7 @@ def draw(figure: Figure, width: float) -> Drawing:
     each = width / columns
     row = min(max(each * _SHAPE.get(columns, 0.84), 2.9), _TALLEST.get(rows, 4.4))
     if has_horizontal_bars(figure):
-        row = 1 + _LINE * max(map(depth, figure.panels))
+        row = 1 + _LINE * max(map(panel_height, figure.panels))
     drawing = Drawing(figsize=(width / INCH, rows * row / INCH))
     FigureCanvasAgg(drawing)
     entries = legend(figure)

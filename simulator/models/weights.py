@@ -179,7 +179,7 @@ def silence(transformers: Any) -> Iterator[None]:
 
 
 @contextmanager
-def loading(what: str, why: str = "") -> Iterator[Any]:
+def quiet_transformers(what: str, why: str = "") -> Iterator[Any]:
     """Yield transformers, silenced, to load a model with.
 
     Args:
@@ -199,22 +199,22 @@ def loading(what: str, why: str = "") -> Iterator[Any]:
 
 
 def _loading_from(path: str, base: str) -> AbstractContextManager[Any]:
-    """Return `loading` for a model, or an adapter with its base, either of which may be missing."""
+    """Return `quiet_transformers` for a model, or an adapter with its base; either may be missing."""
     if Path(base).exists():
-        return loading(f"load the model {path}")
+        return quiet_transformers(f"load the model {path}")
     adapted = "" if base == path else f" (the base of the adapter {path})"
     absent = "there is no such folder, and no reachable model hub has it"
-    return loading(f"load the model {base}{adapted}", absent)
+    return quiet_transformers(f"load the model {base}{adapted}", absent)
 
 
 def load_local(kind: str, folder: Path, device: str | None = None) -> tuple[Any, Any]:
     """Load a model, in evaluation mode, and its tokenizer from a folder; `kind`: the transformers class.
 
     Raises:
-        Unsupported, InputError: see `loading`.
+        Unsupported, InputError: see `quiet_transformers`.
     """
     torch, options = import_optional("torch"), {"local_files_only": True}
-    with loading(f"load the model {folder}") as transformers:
+    with quiet_transformers(f"load the model {folder}") as transformers:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
         model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, **options)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval(), tokenizer

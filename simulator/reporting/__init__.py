@@ -19,7 +19,7 @@ from simulator.reporting.section import (
     RunEndings,
     Section,
     file_section,
-    plain,
+    plain_values,
     renumber,
     slug,
 )
@@ -34,7 +34,7 @@ __all__ = [
     "Section",
     "file_section",
     "json_text",
-    "plain",
+    "plain_values",
     "print_report",
     "renumber",
     "report_csv",

@@ -19,7 +19,7 @@ from simulator.figures.interactive import FONT
 from simulator.figures.look import DARK, LIGHT
 from simulator.figures.tables import cell_text, escape_latex
 from simulator.output_files import write_atomically
-from simulator.reporting.section import Drawing, Report, Section, plain
+from simulator.reporting.section import Drawing, Report, Section, plain_values
 from trees.faults import fault_text
 
 SUFFIXES: Final = ("png", "svg", "pdf", "html", "csv", "json")
@@ -138,12 +138,12 @@ def _section_json(section: Section) -> dict[str, Any]:
         "name": section.name,
         "title": section.title,
         "tables": [table.plain() for table in section.tables],
-        "figures": [plain(figure) for figure in section.figures],
+        "figures": [plain_values(figure) for figure in section.figures],
         "remarks": list(section.remarks),
     }
     if section.text:
         values["text"] = section.text
-    return values | ({"data": plain(section.data)} if section.data else {})
+    return values | ({"data": plain_values(section.data)} if section.data else {})
 
 
 def _save_figure(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]) -> list[Path]:

@@ -34,7 +34,7 @@ from simulator.models.fleet import address_of
 from simulator.models.load import addressed_name, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan, machine_of
-from simulator.runner.executors import playing
+from simulator.runner.executors import open_executor
 from simulator.runner.logged import ENDED, endings_of_runs
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import HERE, Engine, ModelFlags
@@ -217,7 +217,7 @@ def play(request: RunRequest, console: Console) -> str:
 async def _play(request: RunRequest, engine: Engine, console: Console) -> str:
     settings = request.settings
     episodes = len(request.items) * settings.repeats
-    opening = playing(engine, request.factory, settings.log, episodes=episodes, places=settings.places)
+    opening = open_executor(engine, request.factory, settings.log, episodes=episodes, places=settings.places)
     async with LogWriter(settings.log, durable=False) as log, opening as (factory, executor):
         with LogReader(settings.log) as reader:
             async with (

@@ -295,6 +295,6 @@ def read_resources(texts: Sequence[str]) -> Resources:
     return resources
 
 
-def processors() -> int:
+def processor_count() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

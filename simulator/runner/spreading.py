@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from simulator.errors import InputError, WorkerFailed
-from simulator.runner.options import Engine, processors
+from simulator.runner.options import Engine, processor_count
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -155,7 +155,7 @@ def engine_of(executor: str, workers: int | None, *, worth: bool) -> Engine:
     engine = Engine(executor=executor, workers=workers)
     if engine.is_ray or workers is not None or not worth:
         return engine
-    return Engine(workers=processors())
+    return Engine(workers=processor_count())
 
 
 def start_context(*modules: str) -> ForkServerContext | SpawnContext:

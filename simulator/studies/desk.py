@@ -18,7 +18,7 @@ from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Co
 from simulator.studies.files import Study
 from simulator.studies.ledger import FAILED_CHECK, format_time, place_id, study_item
 from simulator.studies.pairing import PAID
-from simulator.studies.people import Person, bind, came_by_link, recognise, took_part_elsewhere
+from simulator.studies.people import Person, came_by_link, check_binding, recognise, took_part_elsewhere
 from simulator.studies.places import REFUSED, Places
 from simulator.studies.progress import StudyProgress, count_pairs
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
@@ -130,7 +130,7 @@ class StudyDesk(Places):
         async with self._lock:
             own = self.places_of(person.participant)
             if browser and person.identities:
-                binding = bind(self._reader, self.study, person.participant, key, browser)
+                binding = check_binding(self._reader, self.study, person.participant, key, browser)
                 if own and not binding.free and not person.proven:
                     return await self._refuse("other_browser")
                 person = person._replace(identities=(*person.identities, binding.row))

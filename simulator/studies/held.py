@@ -14,7 +14,7 @@ from simulator import catalog
 from simulator.catalog import attempt
 from simulator.errors import InputError
 from simulator.models import ChatModel
-from simulator.runner.lobby import Opponent, menu
+from simulator.runner.lobby import Opponent, player_menu
 from simulator.runner.machines import AnyMachine
 from simulator.runner.sessions import Sessions
 from simulator.studies.admission import StudyCard
@@ -95,7 +95,7 @@ class SessionsWithStudies(Sessions):
 
     def _menu(self, offline: Iterable[str], *, models: bool = True) -> tuple[Opponent, ...]:
         """Return the possible other players in free play: built-in ones, a person, and models."""
-        return menu(offline, self._env, self._opponents if models else ())
+        return player_menu(offline, self._env, self._opponents if models else ())
 
     def studies(self) -> tuple[StudyCard, ...]:
         """Return the studies that the sessions started with, in the order given.

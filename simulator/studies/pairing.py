@@ -31,7 +31,7 @@ from logs import LogReader
 from simulator.studies.files import Assignment, Study
 from simulator.studies.ledger import newest_erasure, parse_time
 from simulator.studies.parts import Pairing
-from simulator.studies.quota import Cell, Place, Quota, State, choose, count_taken
+from simulator.studies.quota import Cell, Place, Quota, State, count_taken, next_cell
 
 PRESENT: Final = "study.present"
 """The kind of event that records a participant's browser as present; ``set`` in its details names the set."""
@@ -210,7 +210,7 @@ def next_step(lobby: Lobby, quota: Quota, *, seed: int, order: Assignment = "bal
         seed: breaks ties.
         order: the order of items; see `files.Study.assignment`.
     """
-    cell = partial(choose, quota, lobby.counts(), seed=seed, order=order)
+    cell = partial(next_cell, quota, lobby.counts(), seed=seed, order=order)
     return next(chain(_abandoned_tasks(lobby), _lost_sets(lobby), _new_tasks(lobby, cell)), None)
 
 

@@ -22,8 +22,8 @@ from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Ad
 from simulator.studies.files import Study
 from simulator.studies.ledger import Ledger, assignment_row, format_time, parse_time
 from simulator.studies.pairing import Lobbies, Lobby, choose_seat, taken_by_seat
-from simulator.studies.people import release
-from simulator.studies.quota import Cell, Place, Quota, State, choose, count_taken, has_room
+from simulator.studies.people import release_row
+from simulator.studies.quota import Cell, Place, Quota, State, count_taken, has_room, next_cell
 
 REFUSED: Final = "study.refused"
 COMMAND: Final = "command line"
@@ -199,7 +199,7 @@ class Places:
             return None if seat is None else (seat,)
         had = [place.cell for place in own if place.cell]
         counts = count_taken(places, now, self.study.stale_after)
-        return choose(self.quota, counts, seed=seed, had=had, order=self.study.assignment)
+        return next_cell(self.quota, counts, seed=seed, had=had, order=self.study.assignment)
 
     def _has_room(self, places: Sequence[Place], cell: Cell, now: datetime) -> bool:
         if self.study.seats:
@@ -282,7 +282,7 @@ class Places:
 
     async def release(self, participant: str) -> None:
         """Let the person continue in the next browser that comes, once."""
-        await self._log.write(release(self._reader, self.study, participant))
+        await self._log.write(release_row(self._reader, self.study, participant))
 
     async def free(self, participant: str, reason: str, *, by: str) -> Place:
         """Free the place of a participant who is under way.

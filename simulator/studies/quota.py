@@ -188,7 +188,7 @@ def count_taken(places: Iterable[Place], now: datetime, stale_after: timedelta) 
     )
 
 
-def choose(
+def next_cell(
     quota: Quota,
     fine: Counter[Cell],
     *,
@@ -237,6 +237,6 @@ def choose(
 
 
 def has_room(quota: Quota, fine: Counter[Cell], cell: Cell) -> bool:
-    """Return True if `cell` is below its wanted number; `fine` as for `choose`."""
+    """Return True if `cell` is below its wanted number; `fine` as for `next_cell`."""
     coarse = quota.coarse[cell]
     return sum(count for other, count in fine.items() if quota.coarse[other] == coarse) < quota.wanted[coarse]

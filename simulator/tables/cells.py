@@ -49,7 +49,7 @@ class Record:
 
     def text(self, column: str) -> str:
         """Return a cleaned cell; empty for a missing column, and for a word of `ABSENT`."""
-        text = clean(self.cells.get(column, ""))
+        text = clean_cell(self.cells.get(column, ""))
         return "" if is_absent(text) else text
 
     def row(self) -> Row:
@@ -94,7 +94,7 @@ class Table:
         return Read(tuple(rows), tuple(lines), tuple(sorted(faults, key=lambda fault: fault.line)))
 
 
-def clean(text: str) -> str:
+def clean_cell(text: str) -> str:
     r"""Return a cell with ``\n`` as line break, spaces for no-break spaces, and no outer whitespace."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     return (lines if lines.isascii() else lines.translate(_BLANKS)).strip()
@@ -227,11 +227,11 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
 
 
 def read_list(row: Row, name: str) -> tuple[str, ...]:
-    """Return the distinct parts of a cell (`parts`); nothing if it is empty."""
-    return tuple(dict.fromkeys(parts(str(row.get(name, "")))))
+    """Return the distinct parts of a cell (`split_parts`); nothing if it is empty."""
+    return tuple(dict.fromkeys(split_parts(str(row.get(name, "")))))
 
 
-def parts(text: str) -> tuple[str, ...]:
+def split_parts(text: str) -> tuple[str, ...]:
     """Return the comma-separated parts of a text, stripped, without empty ones."""
     return tuple(part for piece in text.split(",") if (part := piece.strip()))
 

@@ -24,7 +24,7 @@ from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
 from simulator.studies.places import BY_RESEARCHER
 from simulator.studies.questions import ASKED
-from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, address
+from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, page_url
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
 from ui.declared.study import (
     Invitation,
@@ -107,7 +107,7 @@ class DeclaredActions:
         )
 
     def _go(self, seat: Pass) -> Answer:
-        return {"go": address(self._signer.sign(seat))}
+        return {"go": page_url(self._signer.sign(seat))}
 
     # Studies
 

@@ -15,7 +15,7 @@ from simulator.studies.pairing import beat_interval
 from simulator.studies.pairs import LOST, Waiting
 from simulator.studies.questions import ASKED, Words
 from trees import Language
-from ui.calls import address
+from ui.calls import page_url
 from ui.i18n import Strings, strings
 from ui.render import BenchmarkLink, Frame, render
 from ui.tokens import Pass, Signer
@@ -251,7 +251,7 @@ class Invitation:
 def invitation(signer: Signer, host: Pass, seat: str, *, taken: bool) -> Invitation:
     """Return the invitation to another seat of the host's episode."""
     guest = Pass(host.episode_id, seat, person_opposite=True, benchmark=host.benchmark)
-    return Invitation(address(signer.sign(guest)), taken=taken)
+    return Invitation(page_url(signer.sign(guest)), taken=taken)
 
 
 def invitation_page(frame: Frame, link: BenchmarkLink, seat: str) -> str:

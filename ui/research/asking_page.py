@@ -19,7 +19,7 @@ from simulator.reporting import Report, Section
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.address import Address
-from ui.research.blocks import Visit, part, rebuild
+from ui.research.blocks import Visit, add_part, rebuild
 from ui.research.office import Office
 from ui.research.report_pages import command_line, show_report
 from ui.research.runs import RunCard, Words, run_cards
@@ -42,7 +42,7 @@ def asking_page(visit: Visit, office: Office) -> None:
     cards = {card.run.id: card for card in every}
     runs = [run for run in cards if run in at.runs]
     records = read_asking(office.reader, runs)
-    part(visit, "asking", empty=not cards, aborted=sum(records.aborted.values()))
+    add_part(visit, "asking", empty=not cards, aborted=sum(records.aborted.values()))
     if not cards:
         for name in askable():
             command = catalog.find(name).example_command(t.language)
@@ -50,10 +50,10 @@ def asking_page(visit: Visit, office: Office) -> None:
         return
     _choice(visit, cards, runs)
     if not records.askings:
-        part(visit, "note", text=t(f"{_TEXTS}.{'nobody' if runs else 'choose'}"))
+        add_part(visit, "note", text=t(f"{_TEXTS}.{'nobody' if runs else 'choose'}"))
         return
     show_report(visit, _report(t, records, at))
-    part(visit, "downloads", query=replace(at, tab="asking").query)
+    add_part(visit, "downloads", query=replace(at, tab="asking").query)
     users = ["--users"] if _splits(at, "user") else []
     command_line(visit, shlex.join(["askback", "report", "asking", *runs, *users]))
 

@@ -62,7 +62,7 @@ def current_user() -> User:
     return user
 
 
-def require(action: Action) -> User:
+def require_permission(action: Action) -> User:
     """Return the sender of the current request; to be called before anything is changed.
 
     Raises:

@@ -16,7 +16,7 @@ from simulator.errors import AskbackError, InputError
 from simulator.runner.processes import StartedRun, continuable_runs, start_events
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
-from ui.research.blocks import Visit, html, markup, part
+from ui.research.blocks import Visit, add_part, html, markup
 from ui.research.controls import option_input, parse
 from ui.research.office import RELOAD, Office
 
@@ -39,7 +39,7 @@ class StartPage:
         t, installed = self.visit.t, {each.name: each for each in catalog.installed()}
         benchmark = installed.get(self.visit.at.benchmark) or next(iter(installed.values()))
         form = run_form(benchmark, self.office.offered)
-        part(self.visit, "start")
+        add_part(self.visit, "start")
         self._put_started()
         chosen = gr.Dropdown(
             [(each.title, each.name) for each in installed.values()],
@@ -51,7 +51,7 @@ class StartPage:
         chosen.change(None, chosen, None, js=_GO)
         fields: dict[str, Any] = {}
         for group in _VISIBLE:
-            part(self.visit, "start_group", name=group)
+            add_part(self.visit, "start_group", name=group)
             self._put_fields(form, group, fields)
         for group in _FOLDED:
             with gr.Accordion(t(f"research.start.group.{group}"), open=False):

@@ -31,7 +31,7 @@ from simulator.ambient.nli.families import (
 )
 from simulator.errors import InputError
 from simulator.jsonlines import Codec
-from simulator.models.weights import import_optional, load_local, loading
+from simulator.models.weights import import_optional, load_local, quiet_transformers
 from simulator.tables.records import read_json
 
 Pair = tuple[str, str]
@@ -83,7 +83,7 @@ def load_config(folder: Path, expected: str) -> Any:
     """Return the configuration of the model in a folder; `expected` describes the model for errors."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name a folder with {expected}")
-    with loading(f"load the model {folder}") as transformers:
+    with quiet_transformers(f"load the model {folder}") as transformers:
         return transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
 
 

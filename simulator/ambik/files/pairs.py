@@ -23,7 +23,7 @@ from simulator.tables.cells import (
     Columns,
     Record,
     Table,
-    clean,
+    clean_cell,
     read_integer,
     read_key,
     read_list,
@@ -268,7 +268,7 @@ def clean_pair(pair: Pair) -> Pair:
 
 
 def _line(text: str) -> str:
-    return " ".join(clean(text).split())
+    return " ".join(clean_cell(text).split())
 
 
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.runner.options import processors
+from simulator.runner.options import processor_count
 
 ADDRESS_VARIABLE: Final = "RAY_ADDRESS"
 _NOT_INSTALLED: Final = "--executor ray needs Ray, on every machine: pip install 'askback[ray]'"
@@ -52,7 +52,7 @@ def connect(address: str) -> Iterator[Any]:
         )
     host = address.rpartition(":")[0]
     if address == "local":
-        more = {"num_cpus": processors(), "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        more = {"num_cpus": processor_count(), "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     elif host.startswith(_LOOPBACK):
         more = {"_node_ip_address": host}  # else Ray would use this machine's network address
     else:

@@ -324,7 +324,7 @@ async def _dismiss(ray: Any, team: Any) -> None:
 async def on_cluster(
     engine: Engine, factory: NamedSeatFactory, log: Path, places: int
 ) -> AsyncIterator[tuple[NamedSeatFactory, Executor]]:
-    """Yield the seat factory for this process, and the players of a cluster; see `executors.playing`."""
+    """Yield the seat factory for this process, and the players of a cluster; see `open_executor`."""
     names = {seat: _portable(seat, who) for seat, who in factory.names.items()}
     if unknown := [seat for seat in engine.resources if seat not in names]:
         raise InputError(f"--resources {unknown[0]}: there is no such seat; the seats: {', '.join(names)}.")

@@ -21,7 +21,7 @@ from simulator.models.budget import most_tokens
 from simulator.models.cache import decode, encode, response_row
 from simulator.models.decoding import merge_answers, sample, split_samples
 from simulator.models.keys import request_key
-from simulator.models.load import stack
+from simulator.models.load import add_layers
 from simulator.models.openai_backend import CompletionsModel, OpenAIModel
 
 
@@ -98,7 +98,7 @@ async def test_what_was_sampled_one_by_one_is_replayed(tmp_path):
         log.put(Run(id="r", benchmark="clarq", setup="L2L", seed=1))
         log.put(Item(hash="h", benchmark="clarq", name="i", language="en", data={}))
         log.put(Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=1))
-        model = stack(ScriptModel(lambda request: str(request.seed)), ModelOptions(recorder=log.put))
+        model = add_layers(ScriptModel(lambda request: str(request.seed)), ModelOptions(recorder=log.put))
         for request in requests:
             await model.complete(request)
     replay = load_model("replay/r", ModelOptions(recordings=path))

@@ -19,7 +19,7 @@ MODEL = {"seeker": "openai/m", "provider": "offline/experts"}
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch):
-    monkeypatch.setattr(executors, "processors", lambda: 8)
+    monkeypatch.setattr(executors, "processor_count", lambda: 8)
 
 
 @pytest.mark.each(

@@ -16,7 +16,7 @@ from ui.accounts import ACCOUNTS_FILE, ROLES, Accounts, NotAllowedError, User
 from ui.gradio_setup import mount_blocks
 from ui.limits import Throttle
 from ui.research import guard
-from ui.research.guard import COOKIE, Guard, LogIns, action_event, current_user, require
+from ui.research.guard import COOKIE, Guard, LogIns, action_event, current_user, require_permission
 from ui.security import Access
 
 ADDRESSES = (f"192.0.2.{number}" for number in itertools.count(1))
@@ -251,7 +251,7 @@ def test_an_event_of_a_page_knows_whose_it_is(home, role):
 
     def act():
         try:
-            return require("study").name
+            return require_permission("study").name
         except NotAllowedError:
             return f"{current_user().name} may not"
 

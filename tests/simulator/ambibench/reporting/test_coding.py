@@ -9,7 +9,7 @@ from simulator.ambibench import coding
 from simulator.ambibench.coding import CODING, DESK, Mark, agreement, set_key, settled_categories
 from simulator.ambibench.generation import generate_instruction, generate_verbalise
 from simulator.blocks import message
-from simulator.desk_work import judgments, next_work
+from simulator.desk_work import judgment_rows, next_work
 from simulator.errors import InputError
 from simulator.stats import cohen_kappa
 
@@ -174,9 +174,9 @@ def test_what_cannot_be_sorted(desk, outputs, says, typed):
     data = of(*outputs)
     (name, *_) = waiting(desk, data, "ann")
     with pytest.raises(InputError, match="not a choice of category; choose from correct, incorrect, other"):
-        judgments(DESK, desk.reader, data, "ann", name, {"category": "right"}, submission="1")
+        judgment_rows(DESK, desk.reader, data, "ann", name, {"category": "right"}, submission="1")
     with pytest.raises(InputError, match="nothing called 'nothing'"):
-        judgments(DESK, desk.reader, data, "ann", "nothing", {"category": "other"}, submission="1")
+        judgment_rows(DESK, desk.reader, data, "ann", "nothing", {"category": "other"}, submission="1")
     desk.play("labels", generate_instruction(1, per_cell=1), "openai/m", typed(1))
     desk.play("open", ITEMS[:1], "openai/m", lambda *_: says("x"), status=None)
     for run in ("labels", "open"):

@@ -21,7 +21,7 @@ from simulator.ambient.annotation.marking import (
 )
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS
-from simulator.desk_work import judgments, next_work
+from simulator.desk_work import judgment_rows, next_work
 from simulator.errors import InputError
 
 RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."
@@ -55,7 +55,7 @@ def sort(desk: Any) -> Sort:
         options |= {"submission": more.pop("submission")} if "submission" in more else {}
         data = more.pop("data", "builtin")
         values = {"categories": list(categories), "several": "one" if more.pop("single", False) else "more"}
-        desk.put(*judgments(SORTING, desk.reader, data, annotator, id, {**values, **more}, **options))
+        desk.put(*judgment_rows(SORTING, desk.reader, data, annotator, id, {**values, **more}, **options))
 
     return put
 
