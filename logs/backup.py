@@ -16,7 +16,7 @@ from pathlib import Path
 
 from logs.connect import connect_for_writing, log_error
 from logs.errors import LogError
-from logs.paths import drafted
+from logs.paths import atomic_draft
 from logs.pseudonym import key_path
 from logs.reader import LogReader
 
@@ -102,7 +102,7 @@ def _require_unused(log: Path) -> None:
 def _draft(target: Path) -> Iterator[Path]:
     """Yield `drafted(target)`, with errors as `LogError`."""
     try:
-        with drafted(target) as draft:
+        with atomic_draft(target) as draft:
             yield draft
     except OSError as error:
         raise LogError(f"cannot write {target}: {error}") from error

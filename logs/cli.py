@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from logs.backup import back_up, restore
-from logs.codec import decode, select
+from logs.codec import column_list, decode
 from logs.erase import erase_participant
 from logs.errors import LogError
 from logs.export import Format, export_log
@@ -24,7 +24,7 @@ from logs.query import State
 from logs.reader import LogReader
 from logs.rows import Event, Turn
 from logs.schema import render
-from logs.transcript import as_markdown, as_rich, as_text, read_transcript, visible
+from logs.transcript import as_markdown, as_rich, as_text, printable, read_transcript
 from logs.writer import LogWriter
 
 log_app = typer.Typer(
@@ -130,7 +130,7 @@ POLL_SECONDS = 0.5
 
 # CROSS JOIN makes SQLite walk the turns by `seq`, so that polling only reads new turns.
 _OF_RUN = (
-    f"SELECT {select(Turn, 't')}, t.seq FROM turns t CROSS JOIN episodes e ON e.id = t.episode_id "
+    f"SELECT {column_list(Turn, 't')}, t.seq FROM turns t CROSS JOIN episodes e ON e.id = t.episode_id "
     "WHERE e.run_id = ? AND t.seq > ? ORDER BY t.seq"
 )
 
@@ -226,7 +226,7 @@ def erase_command(
     for name, count in erasure.counts.items():
         table.add_row(name, str(count))
     _console().print(table)
-    _say(f"The log has a receipt, and calls them {erasure.name} now. {erasure.recognised}")
+    _say(f"The log has a receipt, and calls them {erasure.name} now. {erasure.recognition_note}")
     _say("Earlier exports and backups are not changed.")
     if not erasure.files_clean:
         _say(
@@ -331,5 +331,5 @@ def _moment(created_at: str) -> str:
 def _line(turn: Turn) -> Text:
     line = Text(f"{turn.episode_id} {turn.number:>3} ", style="dim")
     line.append(f"{turn.seat}  ", style="bold")
-    line.append(visible(turn.text), style="not dim")
+    line.append(printable(turn.text), style="not dim")
     return line

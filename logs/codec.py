@@ -140,10 +140,10 @@ def _mend(text: str) -> str:
 
 def decode(row: type[R], record: sqlite3.Row | Values) -> R:
     """Return a row from its values in the order of its table's columns."""
-    return row(**plain(TABLES[row], record))
+    return row(**plain_values(TABLES[row], record))
 
 
-def plain(table: Table, record: sqlite3.Row | Values) -> dict[str, Any]:
+def plain_values(table: Table, record: sqlite3.Row | Values) -> dict[str, Any]:
     """Return a row's values by column, with JSON parsed, in the order of its table's columns."""
     values = list(record[: len(table.columns)])
     plan = _PLANS[table.row]
@@ -157,7 +157,7 @@ def plain(table: Table, record: sqlite3.Row | Values) -> dict[str, Any]:
     return dict(zip(table.names, values, strict=True))
 
 
-def select(row: type[Any], alias: str = "") -> str:
+def column_list(row: type[Any], alias: str = "") -> str:
     """Return the column list that `decode` expects, for a SELECT through a connection of `logs.connect`."""
     prefix = f"{alias}." if alias else ""
     columns = {name: prefix + name for name in TABLES[row].names}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from logs.errors import LogError, NewerLog, NotALog
 from logs.migrations import APPLICATION_ID, SCHEMA_VERSION, apply_migrations
-from logs.paths import drafted
+from logs.paths import atomic_draft
 from logs.shorten import Connection, add_functions
 
 BUSY_SECONDS = 10.0
@@ -162,7 +162,7 @@ def _make(path: Path) -> None:
     """
     with (
         suppress(OSError, sqlite3.Error),
-        drafted(path, mode=0o666) as draft,
+        atomic_draft(path, mode=0o666) as draft,
         closing(sqlite3.connect(draft)) as connection,
     ):
         connection.execute("PRAGMA journal_mode = WAL")

@@ -86,7 +86,7 @@ class Erasure:
     files_clean: bool = True
 
     @property
-    def recognised(self) -> str:
+    def recognition_note(self) -> str:
         """Return a sentence about who still recognises the person's id."""
         if self.kept_out_of:
             return f"The exclusion list of {', '.join(self.kept_out_of)} still keeps their id out."
@@ -137,8 +137,8 @@ class _Eraser:
         self._counts: dict[str, int] = {}
 
     def erase(self, reason: str) -> Erasure:
-        found = self._connection.execute("SELECT 1 FROM participants WHERE id = ?", [self._person])
-        if found.fetchone() is None:  # another process was first
+        person = self._connection.execute("SELECT 1 FROM participants WHERE id = ?", [self._person])
+        if person.fetchone() is None:  # another process was first
             raise NotInLog(f"{self._person} is already erased", self._person)
         self._connection.execute("INSERT INTO erase_permit VALUES (?)", [RECEIPT])
         own = self._own_turns()

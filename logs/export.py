@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from logs.codebook import codebook_csv, codebook_markdown, guard, unguard
-from logs.codec import decode, dump_json, plain, select
+from logs.codec import column_list, decode, dump_json, plain_values
 from logs.errors import LogError
 from logs.reader import LogReader
 from logs.rows import (
@@ -132,7 +132,7 @@ class _Source:
         return int(self.query("count(*)", table).fetchone()[0])
 
     def rows(self, table: Table, order: str = "") -> Iterator[tuple[Any, ...]]:
-        with closing(self.query(select(table.row), table, order)) as cursor:
+        with closing(self.query(column_list(table.row), table, order)) as cursor:
             for record in cursor:
                 yield record
                 self.count_read(1)
@@ -270,7 +270,7 @@ def _write_table(source: _Source, table: Table, drafts: Path, format: Format, ex
             writer.writerow(table.names)
             writer.writerows(_cells(table, record) for record in source.rows(table))
         else:
-            file.writelines(dump_json(plain(table, record)) + "\n" for record in source.rows(table))
+            file.writelines(dump_json(plain_values(table, record)) + "\n" for record in source.rows(table))
 
 
 def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
@@ -289,7 +289,7 @@ def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
 def _write_nested(source: _Source, drafts: Path, identities: bool) -> None:
     with (drafts / "episodes.jsonl").open("w", encoding="utf-8", newline="") as file:
         for row in source.rows(TABLES[Episode]):
-            record, rows = _nest_episode(source.connection, plain(TABLES[Episode], row), identities)
+            record, rows = _nest_episode(source.connection, plain_values(TABLES[Episode], row), identities)
             file.write(dump_json(record) + "\n")
             source.count_read(rows - 1)  # the episode is counted already
 
@@ -355,8 +355,8 @@ def _nest_episode(connection: sqlite3.Connection, episode: _Nested, identities: 
 def _read(connection: sqlite3.Connection, row: type[Row], where: str, value: Any) -> list[_Nested]:
     table = TABLES[row]
     order = "number" if row is Turn else "seq"
-    query = f"SELECT {select(row)} FROM {table.name} WHERE {where} ORDER BY {order}"
-    return [plain(table, record) for record in connection.execute(query, [value])]
+    query = f"SELECT {column_list(row)} FROM {table.name} WHERE {where} ORDER BY {order}"
+    return [plain_values(table, record) for record in connection.execute(query, [value])]
 
 
 def _without_episode_ids(rows: list[_Nested]) -> list[_Nested]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from logs.codec import Values, mend_text, select, stored_columns
+from logs.codec import Values, column_list, mend_text, stored_columns
 from logs.errors import LogConflict, LogError, NotInLog
 from logs.rows import Item, ModelCall, Turn
 from logs.schema import BY_NAME, TABLES, Table
@@ -138,7 +138,7 @@ def _find(
         return None
     where = " AND ".join(f"{column} = ?" for column in identity)
     stored: Values | None = connection.execute(
-        f"SELECT {select(table.row)} FROM {table.name} WHERE {where} ORDER BY seq DESC LIMIT 1",
+        f"SELECT {column_list(table.row)} FROM {table.name} WHERE {where} ORDER BY seq DESC LIMIT 1",
         key,
     ).fetchone()
     return stored

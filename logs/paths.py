@@ -1,4 +1,4 @@
-"""The user's Askback folder (log, registered data, settings), and atomic creation of files (`drafted`)."""
+"""The user's Askback folder (log, registered data, settings), and atomic file creation (`atomic_draft`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def default_path() -> Path:
 
 
 @contextmanager
-def drafted(target: Path, *, mode: int = 0o600) -> Iterator[Path]:
+def atomic_draft(target: Path, *, mode: int = 0o600) -> Iterator[Path]:
     """Yield an empty file to fill; it appears at `target` atomically, once it is complete and on disk.
 
     Of several processes, the first one's file stays. `mode`: its permissions; by default only for its owner.

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from logs.errors import LogError
-from logs.paths import drafted
+from logs.paths import atomic_draft
 from logs.reader import LogReader
 
 _KEY_BYTES = 32
@@ -72,7 +72,7 @@ def _make_key(path: Path) -> None:
     """Write a new key atomically, unless another process was first."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError), drafted(path) as draft:
+        with contextlib.suppress(FileExistsError), atomic_draft(path) as draft:
             draft.write_bytes(secrets.token_bytes(_KEY_BYTES))
     except OSError as error:
         raise LogError(f"cannot create the key {path}: {error}") from error

@@ -65,7 +65,7 @@ class Played(NamedTuple):
     turns: list[Turn]
 
 
-def missing(kind: str, key: str, there: list[str], path: Path) -> str:
+def missing_message(kind: str, key: str, there: list[str], path: Path) -> str:
     """Return a message about a name that is not in the log, with similar names of `there` (newest first)."""
     starting = [name for name in there if key and name.startswith(key)]
     near = list(dict.fromkeys(starting[:5] + difflib.get_close_matches(key, there, n=5)))[:5]
@@ -84,7 +84,7 @@ IN_STATE: Final = "coalesce((SELECT n.status FROM endings n WHERE n.episode_id =
 """Condition that the episode ``e`` is in a `State`."""
 
 
-def where(conditions: Mapping[str, Any]) -> tuple[str, list[Any]]:
+def where_clause(conditions: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Return a WHERE clause of the conditions whose value is not None, and the values."""
     used = {condition: value for condition, value in conditions.items() if value is not None}
     return (f"WHERE {' AND '.join(used)}" if used else ""), list(used.values())

@@ -12,10 +12,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from logs.codec import decode, select
+from logs.codec import column_list, decode
 from logs.connect import BUSY_SECONDS, connect_for_reading, log_error
 from logs.errors import LogError, NotInLog
-from logs.query import IN_STATE, OF_RUN, ModelUsage, Played, Progress, State, missing, where
+from logs.query import IN_STATE, OF_RUN, ModelUsage, Played, Progress, State, missing_message, where_clause
 from logs.rows import (
     EXCLUDED,
     INCLUDED,
@@ -146,7 +146,8 @@ class LogReader:
             participant_id: only those of this person.
             latest: only the latest attempt of each item, language and repeat.
         """
-        clause, values = where({"run_id = ?": run_id, "participant_id = ?": participant_id, IN_STATE: status})
+        conditions = {"run_id = ?": run_id, "participant_id = ?": participant_id, IN_STATE: status}
+        clause, values = where_clause(conditions)
         source = "latest_attempts" if latest else "episodes"
         return self._query(Episode, f"FROM {source} e {clause} ORDER BY seq", values)
 
@@ -191,12 +192,12 @@ class LogReader:
             latest: only the latest attempt of each item, language and repeat.
         """
         # The plus makes SQLite walk the episodes in order instead of sorting all texts.
-        clause, values = where({"+e.run_id = ?": run_id, IN_STATE: status})
+        clause, values = where_clause({"+e.run_id = ?": run_id, IN_STATE: status})
         source = "latest_attempts" if latest else "episodes"
         width = len(TABLES[Episode].columns)
         with self.connection() as connection:
             records = connection.execute(
-                f"SELECT {select(Episode, 'e')}, {select(Turn, 't')} FROM {source} e "
+                f"SELECT {column_list(Episode, 'e')}, {column_list(Turn, 't')} FROM {source} e "
                 f"LEFT JOIN turns t ON t.episode_id = e.id {clause} ORDER BY e.seq, t.number",
                 values,
             )
@@ -375,12 +376,12 @@ class LogReader:
 
     def _query(self, row: type[R], source: str, values: Sequence[Any] = ()) -> list[R]:
         with self.connection() as connection:
-            records = connection.execute(f"SELECT {select(row)} {source}", values).fetchall()
+            records = connection.execute(f"SELECT {column_list(row)} {source}", values).fetchall()
         return [decode(row, record) for record in records]
 
     def _where(self, row: type[R], source: str = "", *, run: str | None = None, **equal: Any) -> list[R]:
         """Return the rows with these values (None: any), oldest first; `run`: the run of their episodes."""
-        clause, values = where({**{f"{column} = ?": equal[column] for column in equal}, OF_RUN: run})
+        clause, values = where_clause({**{f"{column} = ?": equal[column] for column in equal}, OF_RUN: run})
         return self._query(row, f"FROM {source or TABLES[row].name} {clause} ORDER BY seq", values)
 
     def _require_row(self, row: type[R], key: str, text: str) -> R:
@@ -391,4 +392,4 @@ class LogReader:
         with self.connection() as connection:
             newest = connection.execute(f"SELECT {key} FROM {name} ORDER BY seq DESC LIMIT {_NEAR_AMONG}")
             names = [str(value) for (value,) in newest]
-        raise NotInLog(missing(row.__name__.lower(), text, names, self.path), text)
+        raise NotInLog(missing_message(row.__name__.lower(), text, names, self.path), text)

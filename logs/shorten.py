@@ -9,8 +9,8 @@ is based on (the last one of the same purpose, or for the first one of a purpose
 lengths of the common beginning and end, and the text between them. The key, which always differs and has a
 separate column, is removed before texts are compared. The SQL function
 ``whole_request(id, request, request_key)``, which every connection of `logs.connect` has, restores the text;
-`logs.codec.select` applies it, so readers and exports only see full requests. After 64 links a request is
-stored in full again.
+`logs.codec.column_list` applies it, so readers and exports only see full requests. After 64 links a request
+is stored in full again.
 """
 
 from __future__ import annotations

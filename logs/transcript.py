@@ -69,7 +69,7 @@ def as_text(transcript: Transcript, *, trace: bool = False) -> str:
     width = max((len(turn.seat) for turn in transcript.turns), default=0)
     for turn in transcript.turns:
         label = f"{turn.number:>3} {turn.seat:<{width}}  "
-        lines += _hang(label, visible(turn.text))
+        lines += _hang(label, printable(turn.text))
         lines += [" " * len(label) + line for line in _trace(transcript, turn) if trace]
     lines += ["", *_outcome(transcript)]
     lines += [line for line in _requests_outside_turns(transcript) if trace]
@@ -81,7 +81,7 @@ def as_markdown(transcript: Transcript, *, trace: bool = False) -> str:
     lines = [f"# {_escape(_headline(transcript))}", ""]
     lines += [f"- {_escape(line)}" for line in _facts(transcript)]
     for turn in transcript.turns:
-        text_lines = _escape(visible(turn.text)).split("\n")
+        text_lines = _escape(printable(turn.text)).split("\n")
         lines += [
             "",
             f"**{turn.number} · {_escape(turn.seat)}**",
@@ -105,7 +105,7 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
     lines.add_column(overflow="fold")
     for turn in transcript.turns:
         seat = Text(turn.seat, style=f"bold {colours.get(turn.seat, 'white')}")
-        lines.add_row(str(turn.number), seat, Text(visible(turn.text)))
+        lines.add_row(str(turn.number), seat, Text(printable(turn.text)))
         for note in _trace(transcript, turn) if trace else []:
             lines.add_row("", "", Text(note, style="dim"))
     return Group(
@@ -119,7 +119,7 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
     )
 
 
-def visible(text: str) -> str:
+def printable(text: str) -> str:
     """Return `text` with control characters other than line ends and tabs made visible."""
     return text.replace("\r\n", "\n").translate(_PICTURES)
 
@@ -167,13 +167,13 @@ def _call(call: ModelCall) -> str:
     facts += [f"{call.attempts} attempts"] if call.attempts > 1 else []
     facts += [f"error {call.error}"] if call.error else []
     answer = call.response.get("text")
-    return visible(", ".join(facts) + (f": {_shorten(str(answer))}" if answer else ""))
+    return printable(", ".join(facts) + (f": {_shorten(str(answer))}" if answer else ""))
 
 
 def _as_visible(value: Any) -> str:
     if isinstance(value, str):
-        return visible(value)
-    return visible(json.dumps(value, ensure_ascii=False))
+        return printable(value)
+    return printable(json.dumps(value, ensure_ascii=False))
 
 
 def _shorten(text: str, length: int = 200) -> str:
@@ -187,7 +187,7 @@ def _outcome(transcript: Transcript) -> Iterator[str]:
         yield "It has not ended."
     else:
         cause = f" ({ending.cause})" if ending.cause else ""
-        yield f"It ended {ending.status}{cause}{': ' + visible(ending.message) if ending.message else '.'}"
+        yield f"It ended {ending.status}{cause}{': ' + printable(ending.message) if ending.message else '.'}"
     if transcript.scores:
         yield ", ".join(f"{score.metric} {_number(score.value)}" for score in transcript.scores)
 

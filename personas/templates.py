@@ -5,7 +5,7 @@ benchmark of another package, in that package's folder ``prompts`` (`add_folder`
 name in the user's folder (environment variable ``ASKBACK_PERSONAS``) overrides it; included
 templates can be overridden one by one in the same way.
 
-A template is read once per process, so that the prompts of a run cannot change half-way; `forget` makes
+A template is read once per process, so that the prompts of a run cannot change half-way; `clear_caches` makes
 the next `render` read the files again. Every logged prompt carries its template's version: the first twelve
 hex digits of the SHA-256 of the template and everything it includes.
 
@@ -92,7 +92,7 @@ def add_folder(benchmark: str, folder: Path) -> None:
     """Register a folder of templates ``<name>.<language>.jinja`` for `benchmark`."""
     if _ADDED.get(benchmark) != folder:
         _ADDED[benchmark] = folder
-        forget()
+        clear_caches()
 
 
 def render(name: str, language: str, variables: Mapping[str, Any]) -> Rendered:
@@ -162,7 +162,7 @@ def quoted(text: str) -> str:
     return _MARK.sub(r"\1", " ".join(text.split()))
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear the caches, so that templates are read again."""
     _load.cache_clear()
     _environment.cache_clear()

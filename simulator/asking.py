@@ -30,7 +30,7 @@ from logs import LogReader
 from logs.rows import Item, Judgment, Turn
 from simulator import catalog
 from simulator.benchmark import AskingSpec, Benchmark
-from simulator.catalog import fault_in
+from simulator.catalog import package_error
 from simulator.errors import InputError
 from simulator.runner.logged import ENDED, ERASED, endings_of_runs, played_items
 
@@ -140,7 +140,7 @@ def askable() -> tuple[str, ...]:
     return tuple(benchmark.name for benchmark in catalog.installed() if benchmark.asking is not None)
 
 
-def load_asking(benchmark: str) -> AskingSpec:
+def asking_spec(benchmark: str) -> AskingSpec:
     """Return the `AskingSpec` of a benchmark.
 
     Raises:
@@ -160,10 +160,10 @@ def load_asking(benchmark: str) -> AskingSpec:
 
 def may_ask_back(benchmark: str, seats: Collection[str]) -> bool:
     """Return True if a player may ask back in runs with these seats, or with any seats if none are given."""
-    return benchmark in askable() and (not seats or load_asking(benchmark).robot in seats)
+    return benchmark in askable() and (not seats or asking_spec(benchmark).robot in seats)
 
 
-def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> AskingRecords:
+def read_asking(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> AskingRecords:
     """Return the records of `runs`: the latest attempt of each ended episode, without erased people.
 
     Episodes that a failing seat aborted are included unless `exclude_aborted`.
@@ -194,7 +194,7 @@ def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[
     """Yield the record of each episode that counts; None if asking was impossible in it."""
     benchmark = catalog.find(reader.run(run).benchmark)
     try:
-        spec = load_asking(benchmark.name)
+        spec = asking_spec(benchmark.name)
     except InputError as error:
         raise InputError(f"{run}: {error}", code=error.code, **error.named) from error
     read_item, read = _reading(benchmark, spec)
@@ -239,7 +239,7 @@ def _reading(
         try:
             return record(machine.final(item, turns, options))
         except Exception as error:  # third-party code
-            raise fault_in(f"{benchmark.name}: record", error) from error
+            raise package_error(f"{benchmark.name}: record", error) from error
 
     return machine.read_item, read
 

@@ -323,7 +323,7 @@ class Checklist(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """A turn-by-turn walk through an episode, on researchers' pages (`simulator.research.Look.chosen`).
+    """A turn-by-turn walk through an episode, on researchers' pages (`PageRequest.chosen`).
 
     Attributes:
         number: the number of the turn after which the state is shown.

@@ -149,7 +149,7 @@ def _import_point(point: EntryPoint) -> Any:
     except Exception as error:  # third-party code: any fault of it must not stop the others
         raise InputError(
             f"{point.group}: {point.name} = {point.value} cannot be imported "
-            f"({described(error)}); fix or uninstall the package {_package_of(point)}."
+            f"({describe_error(error)}); fix or uninstall the package {_package_of(point)}."
         ) from error
 
 
@@ -182,7 +182,7 @@ def attempt(about: str, make: Callable[[], T]) -> T | None:
     try:
         return make()
     except Exception as error:  # third-party code: any fault of it must not stop the others
-        warn_once(f"{about} is left out: {described(error)}")
+        warn_once(f"{about} is left out: {describe_error(error)}")
         return None
 
 
@@ -198,17 +198,17 @@ def was_reported(message: str) -> bool:
     return any(warning.endswith(f" is left out: {message}") for warning in _warned)
 
 
-def fault_in(what: str, error: Exception) -> AskbackError:
+def package_error(what: str, error: Exception) -> AskbackError:
     """Return an exception of a package's code as an `AskbackError`; `what` names that code."""
-    return error if isinstance(error, AskbackError) else InputError(f"{what}: {described(error)}")
+    return error if isinstance(error, AskbackError) else InputError(f"{what}: {describe_error(error)}")
 
 
-def described(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Describe an exception; an unexpected one with its type and location."""
-    return str(error) if isinstance(error, AskbackError) else traced(error)
+    return str(error) if isinstance(error, AskbackError) else trace_error(error)
 
 
-def traced(error: Exception) -> str:
+def trace_error(error: Exception) -> str:
     """Describe an exception with its type; an unexpected one also with its location."""
     if isinstance(error, AskbackError):
         return f"{type(error).__name__}: {error}"

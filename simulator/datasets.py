@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple
 
 from logs.paths import home
 from simulator.errors import InputError
-from simulator.whole import write_whole
+from simulator.output_files import write_atomically
 
 MANIFEST = "dataset.json"
 MAX_FILES = 5_000
@@ -99,7 +99,7 @@ def data_folder() -> Path:
 
 
 @contextmanager
-def keeping() -> Iterator[None]:
+def refuse_replacing() -> Iterator[None]:
     """Refuse, within the context, to replace registered data by other data of the same name."""
     token = _KEEPING.set(True)
     try:
@@ -127,8 +127,8 @@ def add(
         limits: default: `MAX_FILES` and `MAX_BYTES`.
 
     Raises:
-        InputError: if the source cannot be read, is too big, or is invalid; within `keeping`, also if other
-            data have the name.
+        InputError: if the source cannot be read, is too big, or is invalid; within `refuse_replacing`, also
+            if other data have the name.
     """
     if not _NAME.fullmatch(name):
         raise InputError(f"name {name!r}: use lower case letters, digits, '.', '_' and '-'")
@@ -272,7 +272,7 @@ def remove(name: str) -> Dataset:
 
 def _point_at(dataset: Dataset) -> None:
     root = data_folder() / dataset.name
-    write_whole(root / MANIFEST, json.dumps(asdict(dataset), ensure_ascii=False, indent=2))
+    write_atomically(root / MANIFEST, json.dumps(asdict(dataset), ensure_ascii=False, indent=2))
     for old in root.iterdir():
         if old.is_dir() and old != dataset.folder and not old.name.startswith("."):
             shutil.rmtree(old, ignore_errors=True)

@@ -1,6 +1,6 @@
 """The work at desks (`simulator.desks`): queues, judgments, progress, disagreements, and agreement.
 
-`next_work` returns a rater's next thing, in an order of their own; `judgments` turns a form into log rows;
+`next_work` returns a rater's next thing, in their own order; `judgment_rows` turns a form into log rows;
 `desk_progress` returns the progress of a set, `differences` the disagreements, and two functions the sections
 on agreement.
 """
@@ -15,7 +15,7 @@ from logs import LogReader
 from simulator.desks import FINISHED, Case, Desk, Field, FormT, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
-from simulator.judging import in_own_order, require_known
+from simulator.judging import rater_order, require_known
 from simulator.judging.agreement import cluster_kappa
 from simulator.reporting import Section, slug
 from simulator.stats import Interval
@@ -106,7 +106,7 @@ def next_work(
     )
 
 
-def judgments(
+def judgment_rows(
     desk: Desk[FormT],
     reader: LogReader,
     data: str,
@@ -137,7 +137,7 @@ def judgments(
     case = _case_called(desk.cases(reader, data), name)
     if not case.ready:
         raise InputError(f"{case.title} cannot be judged now.", code="not_ready", thing=case.title)
-    if desk.elsewhere and rater in case.opinions.blind:
+    if desk.from_run and rater in case.opinions.blind:
         message = f"{rater} has given an opinion on {case.title}, so somebody else must decide."
         raise InputError(message, code="own_thing", person=rater, thing=case.title)
     if deciding and not (desk.may_decide(case, rater) or case.opinions.decided is not None):
@@ -181,7 +181,7 @@ def _require_kind(field: Field, value: Any) -> None:
 def desk_progress(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> DeskProgress:
     """Return the progress of a set."""
     ready = [case for case in cases if case.ready]
-    named = ready if not desk.elsewhere else []
+    named = ready if not desk.from_run else []
     raters = dict.fromkeys(rater for case in named for rater in case.opinions.blind)
     return DeskProgress(
         len(ready),
@@ -204,7 +204,7 @@ def differences(
 def _forms_by_rater(desk: Desk[FormT], case: Case[FormT]) -> Mapping[str, FormT]:
     """Return the forms by the names of raters, or by numbers if raters stay anonymous."""
     forms = case.opinions.blind
-    return {str(number): form for number, form in enumerate(forms.values(), 1)} if desk.elsewhere else forms
+    return {str(number): form for number, form in enumerate(forms.values(), 1)} if desk.from_run else forms
 
 
 def agreement_of_pairs(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> tuple[Section, ...]:
@@ -217,8 +217,8 @@ def agreement_of_pairs(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> tuple
             (outcomes[first], outcomes[second]) for outcomes in by_case if {first, second} <= outcomes.keys()
         ]
         if both:
-            one, other = zip(*both, strict=True)
-            observed, kappa = cluster_kappa(one, other, range(len(both)))
+            own, other = zip(*both, strict=True)
+            observed, kappa = cluster_kappa(own, other, range(len(both)))
             rows.append((f"{first}, {second}", len(both), observed, kappa))
     if not rows:
         return ()
@@ -247,7 +247,7 @@ def _is_settled(desk: Desk[FormT], case: Case[FormT]) -> bool:
 
 def _order_cases(desk: Desk[FormT], rater: str, cases: Sequence[Case[FormT]]) -> tuple[Case[FormT], ...]:
     """Return things in the order in which a rater judges them, begun ones first."""
-    ordered = in_own_order(cases, desk.name, rater, lambda case: case.name) if desk.own_order else cases
+    ordered = rater_order(cases, desk.name, rater, lambda case: case.name) if desk.own_order else cases
     return tuple(sorted(ordered, key=lambda case: rater not in case.begun))
 
 

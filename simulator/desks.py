@@ -206,9 +206,9 @@ class Desk(Generic[FormT]):
         most_raters: the maximum that a researcher may choose when starting a set; 0 for exactly `raters`.
         decides: who settles a disagreement: a ``third`` person, who does not see the others' forms; in a
             ``discussion`` anybody who has finished, with the others' forms shown; None for nobody.
-        elsewhere: True if the opinions come from a run: at this desk others settle disagreements or correct
+        from_run: True if the opinions come from a run: at this desk others settle disagreements or correct
             agreed answers, and the people of the run stay anonymous.
-        tell: returns the text of a problem of a form (`DeskFormError.problems`) in a language.
+        describe_problem: returns the text of a problem of a form (`DeskFormError.problems`) in a language.
         own_order: True if each rater gets a different order; otherwise the order of the set.
         agreement: returns sections on agreement, for a rater; by default for all pairs of raters.
         files: downloads of a set: file name -> function that writes the file.
@@ -228,8 +228,8 @@ class Desk(Generic[FormT]):
     raters: int | None = RATERS
     most_raters: int = 0
     decides: Literal["third", "discussion"] | None = "third"
-    elsewhere: bool = False
-    tell: Callable[[Any, str], Words] = lambda problem, language: str(problem)
+    from_run: bool = False
+    describe_problem: Callable[[Any, str], Words] = lambda problem, language: str(problem)
     own_order: bool = True
     agreement: Callable[[LogReader, str, str], Iterable[Section]] | None = None
     files: Mapping[str, Callable[[LogReader, str, Path], object]] = field(default_factory=dict)
@@ -260,7 +260,7 @@ class Desk(Generic[FormT]):
 
     def may_see(self, case: Case[FormT], rater: str) -> bool:
         """Return True if a rater may see others' forms on a thing; without a rater's name always."""
-        if not rater or self.elsewhere:
+        if not rater or self.from_run:
             return True
         return case.own(rater) is not None or (self.decides == "discussion" and not self.awaits(case, rater))
 

@@ -44,14 +44,14 @@ def refuse_blank(text: str) -> str:
 def _number_as_text(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise PydanticCustomError(
-            "key", "is {value}, not a text or a whole number", {"value": shortened(value)}
+            "key", "is {value}, not a text or a whole number", {"value": shorten(value)}
         )
     return str(value)
 
 
-Said = Annotated[str, AfterValidator(refuse_blank)]
+NonBlank = Annotated[str, AfterValidator(refuse_blank)]
 """A text that is not blank."""
-Key = Annotated[Said, BeforeValidator(_number_as_text)]
+Key = Annotated[NonBlank, BeforeValidator(_number_as_text)]
 """An id, as text even if the file has a number."""
 Whole = Annotated[int, Strict()]
 """An integer; texts and floats are refused."""
@@ -80,11 +80,11 @@ FiniteOrNone = Annotated[
 """A finite number; null, NaN and infinity become None."""
 OptionalText = Annotated[str, null_as("")]
 """A text that may be empty; null becomes an empty text."""
-OptionalTexts = Annotated[tuple[Said, ...], null_as(())]
+OptionalTexts = Annotated[tuple[NonBlank, ...], null_as(())]
 """A list of texts that are not blank; null becomes an empty list."""
 
 
-def reading(read: Callable[[Any], T]) -> Callable[[Any], T]:
+def as_validator(read: Callable[[Any], T]) -> Callable[[Any], T]:
     """Return `read` as a validator for pydantic, which reports an `InputError` as a fault of the field."""
 
     def read_field(value: Any) -> T:
@@ -104,7 +104,7 @@ def read_as(source: Any, make: Callable[[Any], Any] | None = None) -> GetPydanti
     if make is None:
         return GetPydanticSchema(lambda _, handler: handler(source))
     return GetPydanticSchema(
-        lambda _, handler: core_schema.no_info_after_validator_function(reading(make), handler(source))
+        lambda _, handler: core_schema.no_info_after_validator_function(as_validator(make), handler(source))
     )
 
 
@@ -173,13 +173,13 @@ class Fields(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, strict=True)
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any], where: str = "") -> Self:
+    def parse(cls, content: Mapping[str, Any], where: str = "") -> Self:
         """Build a record from JSON values.
 
         Raises:
             InputError: names the field and the allowed values.
         """
-        values = dict(given)
+        values = dict(content)
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -271,7 +271,7 @@ def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> Fiel
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         # Pydantic reports the object; the fault is in the field that selects its type.
         path = (*path, context["discriminator"].strip("'"))
-    written = shortened(context.get("tag", fault["input"]))
+    written = shorten(context.get("tag", fault["input"]))
     match kind:
         case "extra_forbidden":
             return FieldFault(
@@ -322,7 +322,7 @@ def _join_path(path: Iterable[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
-def shortened(value: Any) -> str:
+def shorten(value: Any) -> str:
     """Return a value as JSON for a message, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 40 else text[:37] + "…"

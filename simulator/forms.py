@@ -136,8 +136,8 @@ class _Measured:
 _MEASURED: Final = TypeAdapter(_Measured)
 
 
-def measured(move: Mapping[str, Any], seat: str) -> dict[str, Any]:
-    """Read a page's measurements: when a form was shown (``shown_at``), if keys were used (``keys_used``).
+def measurements(move: Mapping[str, Any], seat: str) -> dict[str, Any]:
+    """Return a page's measurements: when a form was shown (``shown_at``), if keys were used (``keys_used``).
 
     Raises:
         SeatError: if they are not a time and a boolean.

@@ -104,7 +104,7 @@ def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 @contextmanager
-def resumable(path: Path, console: Console, *, done: str, place: Path) -> Iterator[Journal]:
+def resumable_journal(path: Path, console: Console, *, done: str, place: Path) -> Iterator[Journal]:
     """Open a journal; if the work is interrupted, print that the same command continues.
 
     Raises:
@@ -143,7 +143,7 @@ async def open_model(
             await model.close()
 
 
-async def each(values: Iterator[T], do: Callable[[T], Awaitable[None]], concurrency: int) -> None:
+async def map_concurrently(values: Iterator[T], do: Callable[[T], Awaitable[None]], concurrency: int) -> None:
     """Apply `do` to all values, `concurrency` at a time; the first error stops the others.
 
     Raises:

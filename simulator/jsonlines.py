@@ -23,8 +23,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from logs.rows import Item, content_hash
 from simulator.errors import InputError
-from simulator.fields import FieldFault, first_fault, shortened
-from simulator.whole import write_whole
+from simulator.fields import FieldFault, first_fault, shorten
+from simulator.output_files import write_atomically
 from trees.faults import Fault, json_problem
 
 T = TypeVar("T")
@@ -74,16 +74,16 @@ class Row:
         """Return a text field; blank ones are refused unless `empty`."""
         value = self.get(name, _MISSING)
         if not isinstance(value, str):
-            raise self.wrong(name, self._describe_value(value, "a text"))
+            raise self.error(name, self._describe_value(value, "a text"))
         if not value.strip() and not empty:
-            raise self.wrong(name, "is empty")
+            raise self.error(name, "is empty")
         return value
 
     def key(self, name: str) -> str:
         """Return an id, as text even if the file has a number."""
         value = self.get(name, _MISSING)
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            raise self.wrong(name, self._describe_value(value, "a text or a whole number"))
+            raise self.error(name, self._describe_value(value, "a text or a whole number"))
         return str(value)
 
     def one_of(self, name: str, allowed: tuple[T, ...]) -> T:
@@ -92,23 +92,23 @@ class Row:
         for choice in allowed:
             if value == choice and type(value) is type(choice):
                 return choice
-        raise self.wrong(name, self._describe_value(value, f"one of {', '.join(map(str, allowed))}"))
+        raise self.error(name, self._describe_value(value, f"one of {', '.join(map(str, allowed))}"))
 
-    def parsed(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
+    def parse(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
         """Return `parse` of a field (or its part `value`); it may raise `InputError` or `ValueError`."""
         raw = self.get(name, _MISSING) if value is _MISSING else value
         if raw is _MISSING:
-            raise self.wrong(name, "is missing")
+            raise self.error(name, "is missing")
         try:
             return parse(raw)
         except (InputError, ValueError) as error:
-            raise self.wrong(name, f": {error}") from error
+            raise self.error(name, f": {error}") from error
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a field without checks."""
         return self.data.get(name, default)
 
-    def wrong(self, name: str, problem: str) -> FieldError:
+    def error(self, name: str, problem: str) -> FieldError:
         """Return the error for a problem with a field."""
         return FieldError(f"{self.where}{name}{'' if problem.startswith(':') else ' '}{problem}")
 
@@ -116,7 +116,7 @@ class Row:
     def _describe_value(value: Any, kind: str) -> str:
         if value is _MISSING:
             return "is missing"
-        return f"is {shortened(value)}, not {kind}"
+        return f"is {shorten(value)}, not {kind}"
 
 
 def read_lines(path: str | Path, parse: Callable[[Row], T]) -> Read[T]:
@@ -181,7 +181,7 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
     Raises:
         InputError: if it cannot be written.
     """
-    write_whole(path, (f"{line}\n" for line in lines))
+    write_atomically(path, (f"{line}\n" for line in lines))
 
 
 def without_lines(path: str | Path, numbers: Collection[int]) -> bool:
@@ -268,15 +268,15 @@ def report_duplicates(
     return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
 
 
-def repeats_statement(faults: Sequence[Fault]) -> str:
+def describe_duplicates(faults: Sequence[Fault]) -> str:
     """Return a sentence on the number of duplicate rows and how they were handled."""
-    counted = not left_out(faults)
+    counted = not count_left_out(faults)
     return f"{len(faults)} {'row repeats' if len(faults) == 1 else 'rows repeat'} an earlier one: " + (
         "counted again" if counted else "left out (--duplicates keep counts them)"
     )
 
 
-def left_out(faults: Iterable[Fault]) -> int:
+def count_left_out(faults: Iterable[Fault]) -> int:
     """Count the rows that were left out; duplicates that are kept do not count."""
     return sum(fault.severity == "error" for fault in faults)
 
@@ -325,7 +325,7 @@ class Codec(Generic[ValueT]):
             FieldError: if the field is missing or wrong.
         """
         if name not in row.data:
-            raise row.wrong(name, "is missing")
+            raise row.error(name, "is missing")
 
         def wrong(fault: FieldFault) -> FieldError:
             return FieldError(f"{row.where}{fault._replace(path=(name, *fault.path))}")

@@ -47,10 +47,10 @@ def fields_of(model: type[Any]) -> dict[str, Field]:
         InputError: if a field cannot be filled in on a form, such as a nested model.
     """
     schema = TypeAdapter(model).json_schema()
-    return {name: _field(name, flat(each)) for name, each in schema["properties"].items()}
+    return {name: _field(name, unwrap_optional(each)) for name, each in schema["properties"].items()}
 
 
-def flat(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def unwrap_optional(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema of an optional field (``int | None``) as if it were not optional."""
     return {**schema, **next((kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"), {})}
 
@@ -112,7 +112,8 @@ def read_form(model: type[BaseModel], move: Mapping[str, Any], seat: str) -> dic
 def _own_values(model: type[BaseModel], move: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the model's fields; pages send choices as text, and add their measurements."""
     schemas = model.model_json_schema()["properties"]
-    return {name: _as_choice(flat(schemas[name]), move[name]) for name in model.model_fields if name in move}
+    filled = (name for name in model.model_fields if name in move)
+    return {name: _as_choice(unwrap_optional(schemas[name]), move[name]) for name in filled}
 
 
 def _as_choice(schema: Mapping[str, Any], value: Any) -> Any:

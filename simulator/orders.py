@@ -89,8 +89,8 @@ class RunOrder(Generic[SelectionT, RulesT]):
             raise InputError(
                 f"--items-of: none of the {len(hashes)} items of that run is in data {self.selection.data!r}."
             )
-        if (found := len({machine.item_row(item).hash for item in kept})) < len(hashes):
-            self.console.print(f"--items-of: {found} of that run's {len(hashes)} items are played here.")
+        if (played := len({machine.item_row(item).hash for item in kept})) < len(hashes):
+            self.console.print(f"--items-of: {played} of that run's {len(hashes)} items are played here.")
         return kept
 
     def request(

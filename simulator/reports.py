@@ -14,11 +14,11 @@ from rich.console import Console
 from logs import LogError, LogReader
 from simulator import frames
 from simulator.benchmark import Benchmark, Metric, ReportSpec, SectionMaker
-from simulator.catalog import described
+from simulator.catalog import describe_error
 from simulator.errors import AskbackError, InputError
 from simulator.figures import Bars, Cell, Column, Figure, Panel, Table
 from simulator.frames import Frames
-from simulator.reporting import Report, RunEndings, Section, numbered, print_report, slug
+from simulator.reporting import Report, RunEndings, Section, print_report, renumber, slug
 from simulator.runner.logged import endings_of_runs, required_run
 from simulator.runner.run_summary import print_endings, print_usage
 from simulator.stats import Interval, bootstrap_mean, share
@@ -45,13 +45,13 @@ def print_runs(
         InputError: if a section cannot be made, after printing the others.
     """
     report = run_summary(reader, benchmark, runs, exclude_aborted=exclude_aborted)
-    print_whole(console, report)
+    print_run_report(console, report)
     if benchmark.report is not None and benchmark.report.summary:
         console.print(f"[dim]Full report:[/dim] askback report {benchmark.name} {' '.join(runs)}")
     require_complete(report)
 
 
-def print_whole(console: Console, report: Report) -> None:
+def print_run_report(console: Console, report: Report) -> None:
     """Print a report: how episodes ended, its sections, and the models' usage."""
     if report.endings is not None:
         print_endings(console, report.runs, report.endings)
@@ -115,7 +115,7 @@ def build_report(
     names = [*source.runs, *map(str, source.files)]
     return Report(
         title=f"{benchmark.title}: {', '.join(names)}",
-        sections=numbered(sections),
+        sections=renumber(sections),
         runs=source.runs,
         endings=_endings(benchmark, source) if source.runs else None,
         problems=source.problems,
@@ -132,7 +132,7 @@ def _make_sections(benchmark: Benchmark[Any, Any], make: SectionMaker, source: F
     except Exception as error:  # the other sections are still shown
         name = getattr(make, "__qualname__", repr(make))
         source.problems.unexpected.append(
-            f"{benchmark.name}: the report function {name} failed ({described(error)})"
+            f"{benchmark.name}: the report function {name} failed ({describe_error(error)})"
         )
         return []
 

@@ -30,14 +30,14 @@ from simulator.benchmark import Benchmark
 from simulator.blocks import Block, Card, Facts, Translated
 from simulator.reporting import Section
 
-Shown = Block | Section
+PageContent = Block | Section
 """A part of a researchers' page."""
 BUILTIN: Final = "builtin"
 _SHORT: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class PageRequest:
     """A request for a page about a run.
 
     Attributes:
@@ -57,7 +57,7 @@ class Look:
 
 
 class Setting(NamedTuple):
-    """A choice offered on a page; the chosen value is in `Look.chosen`.
+    """A choice offered on a page; the chosen value is in `PageRequest.chosen`.
 
     Attributes:
         name: key of the setting.
@@ -89,8 +89,8 @@ class Part:
     """
 
     name: str
-    show: Callable[[Look], Sequence[Shown]]
-    settings: Callable[[Look], Sequence[Setting]] = lambda look: ()
+    show: Callable[[PageRequest], Sequence[PageContent]]
+    settings: Callable[[PageRequest], Sequence[Setting]] = lambda request: ()
     where: Callable[[LogReader, Run], bool] = lambda reader, run: True
 
 
@@ -135,8 +135,8 @@ class DataPages:
     """
 
     entries: Callable[[str], Sequence[Entry]]
-    show: Callable[[str, str, str], Sequence[Shown]]
-    overview: Callable[[str, str], Sequence[Shown]] = lambda data, language: ()
+    show: Callable[[str, str, str], Sequence[PageContent]]
+    overview: Callable[[str, str], Sequence[PageContent]] = lambda data, language: ()
     files: Mapping[str, Callable[[str, Path], object]] = field(default_factory=dict)
 
 
@@ -145,7 +145,7 @@ class ResearchPages:
     """Everything that a benchmark adds to the researchers' pages.
 
     Attributes:
-        episode: ``episode(look, episode_id)`` returns what is shown above the turns; may be empty.
+        episode: ``episode(request, episode_id)`` returns what is shown above the turns; may be empty.
         settings: choices offered above an episode.
         fields: extra fields to filter and search episodes by: episode id -> field name -> value.
         parts: tabs on a run's page.
@@ -154,9 +154,9 @@ class ResearchPages:
         data: pages to browse data; by default they show the benchmark's items.
     """
 
-    episode: Callable[[Look, str], Sequence[Shown]] = lambda look, id: ()
-    settings: Callable[[Look], Sequence[Setting]] = lambda look: ()
-    fields: Callable[[Look], Mapping[str, Mapping[str, str]]] = lambda look: {}
+    episode: Callable[[PageRequest, str], Sequence[PageContent]] = lambda request, id: ()
+    settings: Callable[[PageRequest], Sequence[Setting]] = lambda request: ()
+    fields: Callable[[PageRequest], Mapping[str, Mapping[str, str]]] = lambda request: {}
     parts: tuple[Part, ...] = ()
     links: Callable[[LogReader, Run], Sequence[Link]] = lambda reader, run: ()
     files: tuple[RunFile, ...] = ()
@@ -179,7 +179,7 @@ def item_pages(benchmark: Benchmark[Any, Any]) -> DataPages:
     def entries(data: str) -> list[Entry]:
         return [Entry(benchmark.key(item), _short_fields(item)) for item in load(data)]
 
-    def show(data: str, name: str, language: str) -> list[Shown]:
+    def show(data: str, name: str, language: str) -> list[PageContent]:
         item = next(item for item in load(data) if benchmark.key(item) == name)
         rows = [(key, _as_text(value)) for key, value in item.model_dump(mode="json").items()]
         return [Card(name, [Facts(rows)])]

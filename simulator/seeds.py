@@ -26,7 +26,7 @@ def one_of(random: Random, options: Sequence[T]) -> T:
     return options[int(random.random() * len(options))]
 
 
-def stratified(
+def draw_strata(
     items: Iterable[T], count: int, strata: Callable[[T], Sequence[Hashable]], seed: int
 ) -> tuple[T, ...]:
     """Draw items without replacement, from every stratum in proportion to its size.
@@ -55,14 +55,14 @@ def stratified(
     return tuple(pool[i] for i in sorted(picked))
 
 
-def balanced(
+def draw_balanced(
     items: Iterable[T],
     count: int,
     group: Callable[[T], Hashable],
     strata: Callable[[T], Sequence[Hashable]],
     seed: int,
 ) -> tuple[T, ...]:
-    """Draw equally many items from each group that has enough; within a group, sample as `stratified` does.
+    """Draw equally many items from each group that has enough; within a group, sample as `draw_strata` does.
 
     Returns:
         The sample, in the order of `items`.
@@ -75,7 +75,7 @@ def balanced(
     picked = [
         i
         for name, members in groups.items()
-        for i in stratified(members, shares[name], lambda i: strata(pool[i]), derive_seed(seed, repr(name)))
+        for i in draw_strata(members, shares[name], lambda i: strata(pool[i]), derive_seed(seed, repr(name)))
     ]
     return tuple(pool[i] for i in sorted(picked))
 

@@ -77,7 +77,7 @@ class Interval(NamedTuple):
         return f"{NO_INTERVAL} ({self.missing})" if self.missing else f"[{self.ends(write)}]"
 
 
-def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
+def resample(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
     """Return column sums of the data (first row) and of each bootstrap resample of its rows (one row each).
 
     The order of the rows does not matter.
@@ -95,15 +95,16 @@ def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> 
         sums += [block @ rows for block in _multinomial(counts, seed, resamples)]
     else:
         sorted_rows = np.repeat(rows, counts, axis=0)
-        sums += [block @ sorted_rows for block in draws(len(sorted_rows), seed=seed, resamples=resamples)]
+        blocks = resample_counts(len(sorted_rows), seed=seed, resamples=resamples)
+        sums += [block @ sorted_rows for block in blocks]
     return np.vstack(sums)
 
 
-def draws(groups: int, *, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[Floats]:
+def resample_counts(groups: int, *, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[Floats]:
     """Yield how often each group is drawn, one row per resample, in blocks of bounded size.
 
     The draws do not depend on the block size. Callers must sort their groups, so that the result does not
-    depend on the order of the observations; `resampled` does.
+    depend on the order of the observations; `resample` does.
     """
     if 0 < groups * resamples <= _BLOCK_SIZE:
         yield _resampled_counts(groups, seed, resamples)
@@ -242,7 +243,7 @@ def cluster_bootstrap(
     labels, data, weight = labels[order], data[order], weight[order]
     top = np.bincount(labels, data * weight, len(index))
     bottom = np.bincount(labels, weight, len(index))
-    sums = resampled(np.column_stack([top, bottom]), resamples=resamples)
+    sums = resample(np.column_stack([top, bottom]), resamples=resamples)
     means = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
     interval = interval_of(means, len(data), groups=int((bottom > 0).sum()), bounds=bounds)
     if interval is None:

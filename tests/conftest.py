@@ -1,4 +1,4 @@
-"""What all tests share: properties in two depths, and tests that go through many cases at once."""
+"""Settings of all tests: property tests in two depths, and tests of many cases at once."""
 
 from __future__ import annotations
 

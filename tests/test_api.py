@@ -19,14 +19,14 @@ MOST_LINES = 200
 
 
 class Number(BaseModel, frozen=True):
-    """What is to be guessed."""
+    """The number to guess."""
 
     name: str
     value: int
 
 
 class Rules(BaseModel, frozen=True):
-    """How often one may guess."""
+    """The number of guesses allowed."""
 
     guesses: int = Field(3, ge=1, description="guesses that may be made")
 

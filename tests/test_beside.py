@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def call(folder: Path, *line: str | Path) -> str:
-    """What a command in the folder prints."""
+    """Return the output of a command in the folder."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"ASKBACK_HOME": str(folder / "home"), "COLUMNS": "120"}
     environment.pop("ASKBACK_LOG", None)

@@ -1,4 +1,4 @@
-"""What is shared names no benchmark, so that a sixth is another folder and nothing else."""
+"""Shared code names no benchmark, so that a sixth is one more folder and nothing else."""
 
 from __future__ import annotations
 

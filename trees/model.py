@@ -243,10 +243,10 @@ def task_type(which: int | str) -> TaskType:
         ValueError: if no such type exists.
     """
     name = "-".join(re.split(r"[\s_-]+", str(which).strip().lower())).lstrip("0")
-    if (found := _BY_NAME.get(name)) is None:
+    if (match := _BY_NAME.get(name)) is None:
         slugs = ", ".join(task_type.slug for task_type in TASK_TYPES)
         raise ValueError(f"{which!r} is not a task type; use 1 to {len(TASK_TYPES)}, or a slug: {slugs}")
-    return found
+    return match
 
 
 @dataclass(frozen=True, kw_only=True)

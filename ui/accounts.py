@@ -139,7 +139,7 @@ class Accounts:
         Raises:
             InputError: if there is no such account, or the password is too short.
         """
-        account = self._required(name)
+        account = self._require_account(name)
         self._write({**self.all(), name: account.model_copy(update={"hash": self._hash_password(password)})})
 
     def remove(self, name: str) -> None:
@@ -148,14 +148,14 @@ class Accounts:
         Raises:
             InputError: if there is no such account.
         """
-        self._required(name)
+        self._require_account(name)
         self._write({other: account for other, account in self.all().items() if other != name})
 
     @cached_property
     def _dummy_hash(self) -> str:
         return self._hasher.hash(secrets.token_hex())
 
-    def _required(self, name: str) -> Account:
+    def _require_account(self, name: str) -> Account:
         if name not in (known := self.all()):
             raise InputError(f"{name} has no account. Existing accounts: {', '.join(known) or 'none'}.")
         return known[name]

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from logs import NotInLog
 from simulator.errors import AskbackError, InputError
 from simulator.studies.admission import StudyCard
-from ui.calls import PLAY, STUDY, Answer, EnterCall, PageCall, address
+from ui.calls import PLAY, STUDY, Answer, EnterCall, PageCall, page_url
 from ui.declared.actions import DeclaredActions
 from ui.declared.study import invitation_page
 from ui.declared.study import message_page as study_message
@@ -39,7 +39,7 @@ def _at_seat(
         try:
             return await answer(benchmark, frame, seat, call)
         except NotInLog:
-            return benchmark.gone(frame, seat)
+            return benchmark.missing_page(frame, seat)
 
     return handle
 
@@ -156,7 +156,7 @@ class Actions:
                 return await benchmark.page(frame, seat)
             taken = seat.seat in benchmark.sessions.holders(seat.episode_id)
         except NotInLog:
-            return benchmark.gone(frame, seat)
+            return benchmark.missing_page(frame, seat)
         if taken:
             return {"html": message_page(frame, "seat_taken")}
         return {"html": invitation_page(frame, benchmark.link, seat.seat)}
@@ -181,7 +181,7 @@ class Actions:
                 return {"html": message_page(frame, "seat_taken")}
         except NotInLog:
             return {"html": message_page(frame, "gone")}
-        return {"go": address(self.signer.sign(replace(seat, holder=holder)))}
+        return {"go": page_url(self.signer.sign(replace(seat, holder=holder)))}
 
     async def send(self, call: Mapping[str, Any]) -> Answer:
         """Submit a turn; if ``accepted`` is true in the answer, the page drops the draft."""

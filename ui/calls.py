@@ -135,6 +135,6 @@ class AcknowledgeCall(PageCall):
     message: str = Field(pattern=r"^[0-9a-f]{16}$")
 
 
-def address(token: str) -> str:
+def page_url(token: str) -> str:
     """Return the address of the page for the seat of `token`."""
     return f"{PLAY}?{urlencode({'t': token})}"

@@ -26,7 +26,7 @@ from simulator.items import BUILTIN
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
 from simulator.runner.build import Models
-from simulator.runner.lobby import PERSON, menu
+from simulator.runner.lobby import PERSON, player_menu
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.runner.processes import RunProcesses
 from simulator.studies.admission import erase_regularly
@@ -90,7 +90,7 @@ def app_command(
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
     data = dict(map(_parse_items, items or ()))
-    access = Access.checked(host, host_name or (), proxy or (), sso_header)
+    access = Access.build(host, host_name or (), proxy or (), sso_header)
     _refuse_busy(host, port)
     _require_writable(home())
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
@@ -100,8 +100,8 @@ def app_command(
             recorder=writer.post,
         )
         models = Models(options=options)
-        chosen_studies = read_studies(study)
-        _require_models(opponent or (), [one for some in chosen_studies.values() for one in some], options)
+        by_benchmark = read_studies(study)
+        _require_models(opponent or (), [file for files in by_benchmark.values() for file in files], options)
         # With a server of one's own, the models of public providers are not offered.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
         declared: list[PlaySessions] = []
@@ -116,18 +116,18 @@ def app_command(
                 reader,
                 models,
                 data=data.get(name, BUILTIN),
-                studies=chosen_studies.get(name),
+                studies=by_benchmark.get(name),
                 opponents=chosen,
             )
             # A benchmark named in this command must load; one that is merely installed may fail.
-            named = name in data or chosen_studies.get(name)
+            named = name in data or by_benchmark.get(name)
             sessions = make() if named else attempt(f"{name} in the browser", make)
             if sessions is not None:
                 declared.append(sessions)
             data.pop(name, None)
         if data:
             raise InputError(f"--items: {next(iter(data))} is not a benchmark whose items can be chosen.")
-        offered = (each.name for each in menu((), os.environ, chosen) if each.available)
+        offered = (each.name for each in player_menu((), os.environ, chosen) if each.available)
         runs = RunProcesses(path, [f"--base-url={each}" for each in base_url or ()])
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()

@@ -192,7 +192,7 @@ def _by_language(benchmark: Benchmark[Any, Any], name: str) -> dict[Language, di
     return read_words(file) if file is not None and file.is_file() else {}
 
 
-def choose(*wishes: str | None) -> str:
+def choose_language(*wishes: str | None) -> str:
     """Return the first wish that is an available language; the default language if none is.
 
     A wish is a language tag (``zh``, ``zh-CN``) or an Accept-Language header.

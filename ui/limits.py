@@ -156,7 +156,7 @@ class Throttle:
         pause = min(float(2 ** (failures - self._free)), _LONGEST_WAIT)
         return max(0.0, since + pause - self._clock())
 
-    def failed(self, client: str) -> None:
+    def record_failure(self, client: str) -> None:
         """Count a failure."""
         with self._lock:
             failures, _ = self._failures.pop(client, (0, 0.0))
@@ -164,7 +164,7 @@ class Throttle:
             while len(self._failures) > _KEPT_CLIENTS:
                 del self._failures[next(iter(self._failures))]
 
-    def succeeded(self, client: str) -> None:
+    def record_success(self, client: str) -> None:
         """Forget the failures."""
         with self._lock:
             self._failures.pop(client, None)

@@ -40,8 +40,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    shared = (browser_texts, cached_part, opponent_words, say, small_map, speaker, steps_data)
-    for function in (*shared, tongue, trouble_text):
+    shared = (browser_texts, cached_part, lang_of, opponent_words, say, small_map, speaker, steps_data)
+    for function in (*shared, trouble_text):
         created.globals[function.__name__] = function
     return created
 
@@ -54,7 +54,7 @@ def say(context: Context, value: object) -> str:
 
 
 @pass_context
-def tongue(context: Context, value: object) -> str:
+def lang_of(context: Context, value: object) -> str:
     """Return the ``lang`` attribute for a block's value."""
     own = context.get("language") or context["view"].language
     language = context["t"].language if isinstance(value, Message | Translated) else own

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from simulator.errors import InputError
-from ui.i18n import COOKIE, LANGUAGES, choose
+from ui.i18n import COOKIE, LANGUAGES, choose_language
 from ui.limits import ip_address
 
 _YEAR = 365 * 24 * 3600
@@ -49,7 +49,7 @@ def page_language(scope: Scope) -> str:
     """Return the language of a page: the query's ``lang``, else the cookie, else the browser's preference."""
     asked = HTTPConnection(scope)
     wishes = asked.query_params.get("lang"), asked.cookies.get(COOKIE), asked.headers.get("accept-language")
-    return choose(*wishes)
+    return choose_language(*wishes)
 
 
 def rewrite_index(html: str, *, language: str, head: str, nonce: str) -> str:
@@ -239,7 +239,7 @@ class Access:
     sso_header: str = ""
 
     @classmethod
-    def checked(cls, host: str, names: Sequence[str], proxies: Sequence[str], sso_header: str = "") -> Access:
+    def build(cls, host: str, names: Sequence[str], proxies: Sequence[str], sso_header: str = "") -> Access:
         """Return the access of a server that listens on `host`.
 
         Raises:

@@ -213,7 +213,7 @@ def page_head(language: str) -> str:
     return (
         f'<meta name="description" content="{texts("app.tagline")}">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<link rel="icon" type="image/svg+xml" href="{versioned("mark.svg")}">\n'
+        f'<link rel="icon" type="image/svg+xml" href="{versioned_address("mark.svg")}">\n'
         f"{styles(STYLES)}\n"
         f"{scripts(SCRIPTS)}\n"
         f"<noscript>{texts('app.noscript')}</noscript>"
@@ -227,16 +227,16 @@ def _missing_page(language: str) -> str:
 
 def styles(names: Sequence[str]) -> str:
     """Return the tags for style sheets."""
-    return "\n".join(f'<link rel="stylesheet" href="{versioned(name)}">' for name in names)
+    return "\n".join(f'<link rel="stylesheet" href="{versioned_address(name)}">' for name in names)
 
 
 def scripts(names: Sequence[str]) -> str:
     """Return the tags for scripts."""
-    return "\n".join(f'<script src="{versioned(name)}"></script>' for name in names)
+    return "\n".join(f'<script src="{versioned_address(name)}"></script>' for name in names)
 
 
 @cache
-def versioned(name: str) -> str:
+def versioned_address(name: str) -> str:
     """Return the address of a static file, with a hash of its content against stale caches."""
     return f"/askback/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
 

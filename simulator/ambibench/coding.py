@@ -21,7 +21,7 @@ from simulator.ambibench.prompt import Prompt
 from simulator.blocks import Block, Heading, Text, message
 from simulator.desks import ALL, Case, Desk, Field
 from simulator.errors import InputError
-from simulator.judging import Form, JudgingForm, Opinions, third_decides
+from simulator.judging import Form, JudgingForm, Opinions, with_third_rater
 from simulator.judging.agreement import cluster_kappa
 from simulator.runner.logged import played_items
 from simulator.stats import Interval
@@ -104,7 +104,7 @@ def judgments_of(reader: LogReader, runs: Iterable[str]) -> list[Judgment]:
 # ---- settled categories and agreement
 
 
-def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
+def settled_categories(judgments: Iterable[Judgment]) -> dict[str, Category]:
     """Return the category of each output, by its episode: of a single rater, two that agree, or the third.
 
     Outputs on which two raters differ and no third has decided are left out.
@@ -140,7 +140,7 @@ def _category(form: Mark) -> Category:
 def _opinions(judgments: Iterable[Judgment]) -> Mapping[str, Opinions[Mark]]:
     """Return the opinions on each episode's output, in the order in which raters first sorted it."""
     by_episode = CODING.opinions(judgments)
-    return {episode: third_decides(opinions, _category, RATERS) for episode, opinions in by_episode.items()}
+    return {id: with_third_rater(opinions, _category, RATERS) for id, opinions in by_episode.items()}
 
 
 # ---- the desk

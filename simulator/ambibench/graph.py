@@ -59,7 +59,7 @@ class Table(OneSeatTable[Item, Trial]):
         """The Bayes-optimal learner's belief at each position; empty if the item has no labels."""
         return () if isinstance(self.item, AwsPrompt) else beliefs(self.item)
 
-    def knows(self, state: State, steps: tuple[Trial, ...], *, at_once: bool) -> TrialKnows | PromptKnows:
+    def task_view(self, state: State, steps: tuple[Trial, ...], *, at_once: bool) -> TrialKnows | PromptKnows:
         """Return the trial to answer, or the complete prompt for a seat that answers all remaining trials."""
         if at_once:
             assert not isinstance(self.item, AwsPrompt)
@@ -67,12 +67,12 @@ class Table(OneSeatTable[Item, Trial]):
         (trial,) = steps
         return TrialKnows(trial.text, trial.answer, self.item.setting)
 
-    def at_once(self, step: Trial) -> AllAtOnce | None:
+    def bulk_answerer(self, step: Trial) -> AllAtOnce | None:
         """Return the function that answers all trials in one call, if the seat has one."""
         who = self.who
         return who.score_all if step.kind == "answer" and isinstance(who, ScoresAll) else None
 
-    def logged(self, step: Trial, reply: Reply) -> tuple[str, dict[str, Any]]:
+    def turn_content(self, step: Trial, reply: Reply) -> tuple[str, dict[str, Any]]:
         """Return text and payload to log for a reply (`players`).
 
         Raises:
@@ -95,7 +95,7 @@ class AmbiBenchMachine(OneSeatMachine[Table]):
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
-    scored = staticmethod(
+    compute_scores = staticmethod(
         # Tables of probabilities are read by the rules logged with the turns.
         lambda id, item, turns, judgments, options: score_rows(
             id, item, turns, judgments, *logged_rules(turns)

@@ -23,7 +23,7 @@ from simulator.ambibench.prompt import PARTICIPANT, Belief, Item, Prompt, Trial,
 from simulator.ambibench.score import Mode, Tie, read_reply
 from simulator.errors import SeatError
 from simulator.fields import EpisodeOptions
-from simulator.forms import checked_length, measured
+from simulator.forms import checked_length, measurements
 from simulator.models import ChatModel, Completion, Message, Request, ScoreRequest, as_sent
 from simulator.runner.machines import NO_OPTIONS, refuse_unknown
 from simulator.seats import Kind, Reply, Seat, View
@@ -144,7 +144,7 @@ def _circumstances(move: Mapping[str, Any], *, person: bool) -> dict[str, Any]:
     fields = {"decoding": dict(move["decoding"]) if "decoding" in move else None}
     if not person:
         return fields
-    return {**fields, "person": True, "private": _PRIVATE, **measured(move, PARTICIPANT)}
+    return {**fields, "person": True, "private": _PRIVATE, **measurements(move, PARTICIPANT)}
 
 
 def person_text(text: str) -> str:

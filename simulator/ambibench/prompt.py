@@ -254,7 +254,7 @@ def trials(item: Item) -> tuple[Trial, ...]:
     )
 
 
-def with_silence(item: Item, episode_id: str, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def fill_missing_answers(item: Item, episode_id: str, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the turns of an aborted episode, with an empty answer for each trial that has none.
 
     An episode aborted by a failing seat counts as unsuccessful (`simulator.runner.logged`): missing labels

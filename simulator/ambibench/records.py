@@ -173,7 +173,7 @@ class Finetuned(NamedTuple):
     family: str
 
 
-def finetuned(name: str) -> Finetuned | None:
+def parse_finetuned(name: str) -> Finetuned | None:
     """Return the facts in the default name of a finetuned model; None for any other name."""
     match = _FINETUNED.search(name)
     if match is None:
@@ -188,7 +188,7 @@ def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode,
     return {**{name: getattr(reading, name) for name in _READ}, "score_mode": reading.mode}
 
 
-def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:
+def score_again(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:
     """Return the record with its answer read again, if rules are given or it was never read.
 
     Args:

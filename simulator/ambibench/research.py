@@ -17,17 +17,16 @@ from simulator.ambibench.items import item_from_row
 from simulator.ambibench.prompt import Prompt, best_guess
 from simulator.ambibench.score import logged_table
 from simulator.ambibench.show import Replay, ReplayTrial, TextReplay, plot_card, replay, rule, text_card
-from simulator.blocks import Block, Card, Cell, Chips, Facts, Passage, Span, Table, Text, Words, message
-from simulator.blocks import Look as CellLook
-from simulator.research import Link, Look, ResearchPages
+from simulator.blocks import Block, Card, Cell, Chips, Facts, Look, Passage, Span, Table, Text, Words, message
+from simulator.research import Link, PageRequest, ResearchPages
 
 _TOKENS: Final = 3
 _NOTHING: Final = "–"
 
 
-def episode(look: Look, id: str) -> Sequence[Block]:
+def episode(request: PageRequest, id: str) -> Sequence[Block]:
     """Return the result of an episode and its trials one by one, or its text."""
-    reader = look.reader
+    reader = request.reader
     item = item_from_row(reader.item(reader.episode(id).item_hash))
     replayed = replay(item, reader.turns(id), reader.judgments(episode_id=id))
     if isinstance(replayed, TextReplay):
@@ -75,7 +74,7 @@ def _row(item: Prompt, trial: ReplayTrial) -> Sequence[object]:
     if trial.turn is None or score is None:
         answer = Cell(message("research.open" if trial.asked else "research.given"), "muted")
         return (*head, answer, "", *best, *[""] * 6)
-    looks: dict[float, CellLook] = {1.0: "right", 0.0: "wrong"}
+    looks: dict[float, Look] = {1.0: "right", 0.0: "wrong"}
     keys = trial.turn.payload.get("keys_used")
     tokens = sorted(logged_table(trial.turn) or (), key=lambda token: -token[1])[:_TOKENS]
     return (

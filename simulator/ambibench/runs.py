@@ -43,7 +43,7 @@ from simulator.orders import (
 )
 from simulator.runner.command import RunRequest, RunSettings
 from simulator.runner.options import ModelFlags
-from simulator.seeds import balanced
+from simulator.seeds import draw_balanced
 
 PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
 _LABELLED: Final = tuple(setting for setting in PLAYED if setting not in TEXT_SETTINGS)
@@ -172,7 +172,7 @@ class TrialSelection(Drawing, Selection):
         if not chosen:
             form = "" if self.formats == "both" else f" in {self.formats}"
             raise InputError(f"data {self.data!r} contain no item of {part.name}{form}.")
-        return chosen if self.limit is None else balanced(chosen, self.limit, _group, _strata, seed)
+        return chosen if self.limit is None else draw_balanced(chosen, self.limit, _group, _strata, seed)
 
 
 def _group(item: Item) -> str:

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from logs.rows import Judgment, Score, Turn
 from simulator.ambibench.aws import CATEGORIES, AwsPrompt, classify
-from simulator.ambibench.coding import settled
+from simulator.ambibench.coding import settled_categories
 from simulator.ambibench.features import LABELS, Label
 from simulator.ambibench.prompt import Item, Prompt, beliefs
 from simulator.runner import machines
@@ -230,7 +230,7 @@ def score_trials(
 def category(item: Item, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> str | None:
     """Return the category of an answer in free text; None if it is not sorted yet, or nothing was answered.
 
-    Commands for buckets are classified by rule (`aws.classify`), names of tasks by raters (`coding.settled`).
+    Commands for buckets are classified by rule (`aws.classify`), names of tasks by raters (`coding`).
     """
     answers = [turn for turn in turns if turn.payload["kind"] == "text"]
     if not answers:
@@ -239,7 +239,7 @@ def category(item: Item, turns: Iterable[Turn], judgments: Iterable[Judgment] = 
         return classify(answers[-1].text)
     if answers[-1].payload.get("silent"):
         return NOTHING
-    return settled(judgments).get(answers[-1].episode_id)
+    return settled_categories(judgments).get(answers[-1].episode_id)
 
 
 def score_rows(

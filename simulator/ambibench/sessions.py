@@ -18,7 +18,7 @@ from simulator.errors import InputError
 from simulator.runner.lobby import require_choice
 from simulator.runner.machines import Result
 from simulator.seeds import derive_seed
-from simulator.studies.declared import Drawn, PlaySessions
+from simulator.studies.declared import DrawnItem, PlaySessions
 from simulator.studies.graph import COMMENT, CONSENT, READY
 from trees import Language
 
@@ -58,12 +58,12 @@ class AmbiBenchSessions(PlaySessions):
 
     choices = Play
     # Measurements of these pages were never logged.
-    around = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
+    outer_steps = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
-        """See `PlaySessions.drawn`; the benchmark's own text is English, whatever the pages' language."""
+    ) -> DrawnItem:
+        """See `PlaySessions.draw_item`; the benchmark's own text is English, whatever the pages' language."""
         play = Play.model_validate(rules)
         seed = uuid4().int >> 97
         random = Random(derive_seed(seed, "play"))
@@ -76,9 +76,9 @@ class AmbiBenchSessions(PlaySessions):
         )
         options = {"language": require_choice("language", language, get_args(Language))}
         # The episode's id may be visible, so it must not contain the item's name, which reveals the task.
-        return Drawn(prompt, options, play.played)
+        return DrawnItem(prompt, options, play.played)
 
-    def _revealed(self, here: Any, judgments: Sequence[Judgment]) -> Result:
-        replay = super()._revealed(here, tuple(judgments))
+    def _reveal(self, here: Any, judgments: Sequence[Judgment]) -> Result:
+        replay = super()._reveal(here, tuple(judgments))
         blocks = result_blocks(replay) if isinstance(replay, Replay) else ()
         return Result(language="en", moves=(), blocks=blocks)

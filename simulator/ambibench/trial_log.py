@@ -9,10 +9,10 @@ from typing import Any, Final
 from logs import LogReader, Played
 from logs.rows import Ending, Episode, Turn
 from simulator.ambibench.aws import AwsPrompt, classify
-from simulator.ambibench.coding import KIND, settled
+from simulator.ambibench.coding import KIND, settled_categories
 from simulator.ambibench.items import BENCHMARK, item_from_row
-from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, beliefs, trials, with_silence
-from simulator.ambibench.records import ActorKind, ShownExample, TrialRecord, finetuned, read_fields
+from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, beliefs, fill_missing_answers, trials
+from simulator.ambibench.records import ActorKind, ShownExample, TrialRecord, parse_finetuned, read_fields
 from simulator.ambibench.score import MODES, NOTHING, Mode, Tie, logged_table
 from simulator.runner.logged import ENDED, PERSON, required_run, seat_failed
 
@@ -32,8 +32,8 @@ def trials_of_runs(
     """Return all answers in some runs, scored from the log, ordered by prompts and repeats.
 
     Models' episodes count if they have ended or were aborted by a failing seat; missing answers of the latter
-    are empty (`prompt.with_silence`). All of people's episodes with an answer count, because participants who
-    leave early are flagged, not dropped (spec section 10), but not those of people who have withdrawn.
+    are empty. All of people's episodes with an answer count, because participants who leave early are
+    flagged, not dropped (spec section 10), but not those of people who have withdrawn.
 
     `mode`, `tie`: how tables of probabilities are read; None: as logged.
 
@@ -59,7 +59,7 @@ def _fields_of_run(
             item = item_from_row(row)
             items[row.hash] = item, _fields_by_position(item)
     endings = reader.endings(run_id)
-    categories = settled(reader.judgments(run_id=run_id, kind=KIND))
+    categories = settled_categories(reader.judgments(run_id=run_id, kind=KIND))
     uncounted = reader.uncounted_participants(run_id)
     episodes = [
         played
@@ -73,14 +73,14 @@ def _fields_of_run(
     for episode, turns in episodes:
         (item, fields), ending = items[episode.item_hash], endings.get(episode.id)
         if ending is not None and seat_failed(episode, ending):
-            turns = list(with_silence(item, episode.id, turns))
+            turns = list(fill_missing_answers(item, episode.id, turns))
         facts = {
             "run_id": run_id,
             "software_version": run.config.get("software_version"),
             "category": categories.get(episode.id),
             **_session(episode, turns),
         }
-        if item.setting == "ft_eval" and (model := finetuned(facts["actor_id"])):
+        if item.setting == "ft_eval" and (model := parse_finetuned(facts["actor_id"])):
             facts["ft_variant"] = model.variant
         previous = None
         for turn in turns:

@@ -133,7 +133,7 @@ class ExampleStudy(ItemStudy[Settings]):
                     items=settings.items or EVALUATED,
                 )
 
-    def taken(self, items: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
+    def choose_items(self, items: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
         """Return the items to use, drawn by the study's seed unless conditions or `all_items` select them."""
         number = self.settings.items
         if (

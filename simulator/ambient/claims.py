@@ -81,7 +81,7 @@ def scored_move(paraphrases: Sequence[Paraphrase]) -> dict[str, Any]:
     }
 
 
-def flagged(record: ClaimRecord, threshold: float = THRESHOLD) -> bool:
+def is_flagged(record: ClaimRecord, threshold: float = THRESHOLD) -> bool:
     """Return True if a claim counts as ambiguous: its score is strictly above the threshold."""
     highest = score(record.paraphrases)
     return highest is not None and highest > threshold
@@ -96,7 +96,7 @@ def predicted_set(paraphrase: Paraphrase, threshold: float = THRESHOLD) -> Label
 
 def explanation(record: ClaimRecord, threshold: float = THRESHOLD) -> Paraphrase | None:
     """Return the paraphrase with the highest score if the claim is flagged, else None."""
-    if not flagged(record, threshold):
+    if not is_flagged(record, threshold):
         return None
     return max(record.paraphrases, key=lambda paraphrase: paraphrase.score)
 
@@ -108,13 +108,13 @@ def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD)
     (``unscored``) is never flagged.
     """
     marked = [record for record in records if record.marks is not None]
-    flags = [flagged(record, threshold) for record in marked]
+    flags = [is_flagged(record, threshold) for record in marked]
     ambiguous = [AMBIGUITY in (record.marks or ()) for record in marked]
     n, rows = len(marked), len(records)
     return {
         "precision": share_interval(ambiguous, flags),
         "recall": share_interval(flags, ambiguous),
-        "flagged_of_all": Count(sum(flagged(record, threshold) for record in records), rows),
+        "flagged_of_all": Count(sum(is_flagged(record, threshold) for record in records), rows),
         "flagged": Count(sum(flags) if n else None, n),
         "ambiguous": Count(sum(ambiguous), n),
         "unmarked": Count(rows - n, rows),

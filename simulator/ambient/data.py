@@ -26,7 +26,7 @@ from simulator.ambient.files.results import CROWD
 from simulator.ambient.items import BENCHMARK
 from simulator.ambient.labels import LABELS, Category, Label
 from simulator.errors import InputError
-from simulator.fields import Key, Said
+from simulator.fields import Key, NonBlank
 from simulator.jsonlines import Codec, Read
 from simulator.tables.builtin import read_list, read_texts
 from trees.faults import Fault, first_and_more
@@ -47,8 +47,8 @@ class LoadedExamples(NamedTuple):
 class Question:
     """A qualification question for crowdworkers; `why` explains the answer to researchers (spec 5.1)."""
 
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     label: Label
     why: str = ""
 
@@ -83,12 +83,12 @@ class Claim:
     """A claim and its fact-check (spec 10), which complains about ambiguity (``a``) or factuality (``f``)."""
 
     id: Key
-    claim: Said
-    justification: Said
+    claim: NonBlank
+    justification: NonBlank
     marks: Annotated[frozenset[str], BeforeValidator(_marks), Field(alias="annotation")]
-    rating: Annotated[Said, Field(alias="label")]
-    person: Said
-    venue: Said
+    rating: Annotated[NonBlank, Field(alias="label")]
+    person: NonBlank
+    venue: NonBlank
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class PoolPair:
     """A pair labelled by two annotators, from which patterns for new examples are taken (spec 2.2)."""
 
     id: Key
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     labels: tuple[Label, Label]
 
     @property

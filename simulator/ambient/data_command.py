@@ -59,9 +59,9 @@ def _distractors(examples: Sequence[Example]) -> dict[str, int]:
 DATA: Final = Registration(
     benchmark=BENCHMARK,
     tables=TABLES,
-    needed=DATASET,
-    nothing="no valid AmbiEnt example (.jsonl with id, premise, hypothesis, …)",
-    holds=_summary,
+    required_kind=DATASET,
+    missing_message="no valid AmbiEnt example (.jsonl with id, premise, hypothesis, …)",
+    count_contents=_summary,
     differences=_differences,
 )
 

@@ -24,17 +24,17 @@ from logs.paths import default_path
 from personas.templates import render
 from simulator.ambient.data import BUILTIN, Split, load_examples
 from simulator.ambient.distractors import table
-from simulator.ambient.examples import Example, named, published_id
+from simulator.ambient.examples import Example, list_names, published_id
 from simulator.ambient.labels import Side
 from simulator.ambient.pool.filters import clean
 from simulator.errors import InputError
-from simulator.generation import Journal, each, key_of, open_model, resumable
+from simulator.generation import Journal, key_of, map_concurrently, open_model, resumable_journal
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.models.fleet import address_of
-from simulator.models.weights import imported, load_weights
-from simulator.runner.command import asked_how, refuse_idle_options
-from simulator.runner.options import NO_FLAGS, ModelFlags, SeedOption, asks_models
-from simulator.runner.run_summary import counted, say
+from simulator.models.weights import import_optional, load_weights
+from simulator.runner.command import answer_options, refuse_idle_options
+from simulator.runner.options import NO_FLAGS, ModelFlags, SeedOption, with_model_options
+from simulator.runner.run_summary import counting_bar, say
 from simulator.seeds import derive_seed
 from trees import Language
 
@@ -123,7 +123,7 @@ def language_called(name: str) -> KnownLanguage:
     Raises:
         InputError: if it is English or not in the table; lists the known ones.
     """
-    known = {each: language for each, language in languages().items() if each != ENGLISH}
+    known = {name: language for name, language in languages().items() if name != ENGLISH}
     if name.lower() not in known:
         raise InputError(f"language {name!r}: must be one of {', '.join(known)}")
     return known[name.lower()]
@@ -186,7 +186,7 @@ class FolderTranslator:
         temperature: float = TEMPERATURE,
     ) -> None:
         self.name = str(folder)
-        self._torch = imported("torch")
+        self._torch = import_optional("torch")
         if not Path(folder).is_dir():
             raise InputError(f"{folder}: no such folder; name a folder with a translation model such as NLLB")
         chosen = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
@@ -243,7 +243,7 @@ def _strip_quotes(answer: str, text: str) -> str:
 _JOURNAL_KEY: Final = "translator, language, seed or data"
 
 
-@asks_models
+@with_model_options
 def generate_distractors(
     out: Annotated[Path, typer.Option(help="the file to write, JSON lines")],
     model: Annotated[str | None, typer.Option(help="provider/model that translates")] = None,
@@ -275,7 +275,7 @@ def generate_distractors(
     path = log or default_path()
     options = flags.options(path, seed=seed)
     refuse_idle_options(options, asked=model is not None)
-    model_settings = asked_how(options)
+    model_settings = answer_options(options)
     settings: list[Any] = [
         str(model or translator),
         address_of(options.base_url) or None,
@@ -303,15 +303,15 @@ def generate_distractors(
         """Translate the sentences that are not in the journal yet."""
         missing = [key for key in selected if key not in journal.rows]
         async with open_translator() as opened:
-            with counted(console, "sentences", len(selected), len(selected) - len(missing)) as advance:
+            with counting_bar(console, "sentences", len(selected), len(selected) - len(missing)) as advance:
 
                 async def translate(key: str) -> None:
                     journal.add(key, await row_of(opened, selected[key], seed))
                     advance(1)
 
-                await each(iter(missing), translate, concurrency)
+                await map_concurrently(iter(missing), translate, concurrency)
 
-    with resumable(out, console, done="translated", place=out) as journal:
+    with resumable_journal(out, console, done="translated", place=out) as journal:
         journal.require_only(keys, _JOURNAL_KEY)
         if selected.keys() - journal.rows.keys():
             asyncio.run(work(journal))
@@ -346,6 +346,6 @@ def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> N
     if without:
         say(
             console,
-            f"No distractor for {named(without)}: no back-translation differs. Try another --language, or "
-            "write the sentences into the file.",
+            f"No distractor for {list_names(without)}: no back-translation differs. Try another --language, "
+            "or write the sentences into the file.",
         )

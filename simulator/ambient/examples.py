@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from simulator.ambient.labels import SIDES, Categories, Label, Side, SomeLabels, format_labels
-from simulator.fields import Flag, Key, Said, null_as
+from simulator.fields import Flag, Key, NonBlank, null_as
 from trees.faults import Severity
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
-def named(names: Sequence[str], most: int = 5) -> str:
+def list_names(names: Sequence[str], most: int = 5) -> str:
     """List the first names, and the number of further ones."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
@@ -58,8 +58,8 @@ PublishedKey = Annotated[Key, PlainSerializer(published_id)]
 class Disambiguation:
     """One reading: the pair rewritten so that it has only this reading, and its label."""
 
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     label: Label
 
     def sentence(self, side: Side) -> str:
@@ -96,8 +96,8 @@ class Example:
     """
 
     id: PublishedKey
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     premise_ambiguous: Flag = False
     hypothesis_ambiguous: Flag = False
     labels: SomeLabels = frozenset()
@@ -107,7 +107,7 @@ class Example:
         Categories, Field(validation_alias=AliasChoices("category", "categories"), exclude_if=not_)
     ] = ()
     distractors: Annotated[
-        Mapping[Side, Said],
+        Mapping[Side, NonBlank],
         null_as({}),
         AfterValidator(_in_order),
         PlainSerializer(_in_order),

@@ -28,7 +28,7 @@ from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.items import BENCHMARK
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet, letters
 from simulator.ambient.nli.predict import Predictor, load_predictor
-from simulator.ambient.pool.filters import FilterSet, SampledPair, filtered
+from simulator.ambient.pool.filters import FilterSet, SampledPair, filter_pairs
 from simulator.ambient.pool.groups import (
     SIZE,
     Decoding,
@@ -44,12 +44,12 @@ from simulator.ambient.pool.groups import (
 )
 from simulator.errors import InputError
 from simulator.field_options import options_of
-from simulator.generation import Journal, key_of, open_model, resumable, write_study
+from simulator.generation import Journal, key_of, open_model, resumable_journal, write_study
 from simulator.models import Needs
 from simulator.models.weights import fingerprint
 from simulator.runner.command import service_name
-from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, asks_models, takes
-from simulator.runner.run_summary import counted, say
+from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, with_model_options, with_options
+from simulator.runner.run_summary import counting_bar, say
 from simulator.seeds import derive_seed
 
 SAMPLES: Final = "samples.jsonl"
@@ -82,7 +82,7 @@ def may_be_ambiguous(probabilities: Probabilities, which: Balancing = "default")
     return second >= THRESHOLD if which == "default" else second > THRESHOLD
 
 
-def predicted(probabilities: Probabilities, which: Balancing = "default") -> LabelSet:
+def predicted_labels(probabilities: Probabilities, which: Balancing = "default") -> LabelSet:
     """Return the predicted label set of a pair, for balancing.
 
     It contains the labels with at least 5 %, as in the filter; in the reference those above 4 %.
@@ -92,7 +92,7 @@ def predicted(probabilities: Probabilities, which: Balancing = "default") -> Lab
     return frozenset(label for label in LABELS if probabilities[label] > REFERENCE_THRESHOLD)
 
 
-def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> list[int]:
+def balanced_indices(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> list[int]:
     """Return the indices of pairs selected by their predicted sets, at random where there are too many.
 
     By default all {C,E} and {C,E,N}, and as many {E,N} as {C,N}. In the reference all sets with C, and sets
@@ -158,7 +158,7 @@ def make_pairs(
         ("samples drawn", samples.texts, None),
         ("in two parts", len(samples.pairs), samples.texts - len(samples.pairs)),
     ]
-    passed = filtered(samples.pairs, rules.filters)
+    passed = filter_pairs(samples.pairs, rules.filters)
     left = len(samples.pairs)
     for name, number in passed.dropped.items():
         left -= number
@@ -168,8 +168,8 @@ def make_pairs(
     scored = list(zip(passed.pairs, ask(passed.pairs), strict=True))
     likely = [(drawn, labels) for drawn, labels in scored if may_be_ambiguous(labels, rules.selection)]
     steps.append(("two labels are likely", len(likely), len(scored) - len(likely)))
-    sets = [predicted(labels, rules.selection) for _, labels in likely]
-    places = balanced(sets, seed=seed, which=rules.selection)
+    sets = [predicted_labels(labels, rules.selection) for _, labels in likely]
+    places = balanced_indices(sets, seed=seed, which=rules.selection)
     steps.append(("label sets balanced", len(places), len(likely) - len(places)))
     before, after = Counter(sets), Counter(sets[place] for place in places)
     examples = tuple(_example(likely[place][0], model, likely[place][1]) for place in places)
@@ -222,9 +222,9 @@ def write_pairs_and_study(examples: Sequence[Example], folder: Path, *, seed: in
 # ---- the command
 
 
-@asks_models
-@takes("decoding", options_of(Decoding), Decoding)
-@takes("rules", options_of(Rules), Rules)
+@with_model_options
+@with_options("decoding", options_of(Decoding), Decoding)
+@with_options("rules", options_of(Rules), Rules)
 def generate_ambient(
     model: Annotated[str, typer.Option(help="provider/model that writes the pairs")],
     out: FolderOption,
@@ -265,7 +265,7 @@ def generate_ambient(
     if encoder is None:
         embedding = embed(sentences)
     else:
-        with counted(console, "pool", len(pairs)) as advance:
+        with counting_bar(console, "pool", len(pairs)) as advance:
             embedding = embed(sentences, encoder, device=device, advance=advance)
     groups = in_drawn_order(make_groups(pairs, embedding.vectors, group), seed)
     if prompts is not None and prompts > len(groups):
@@ -282,13 +282,13 @@ def generate_ambient(
             console.print("All samples were there already; the model was not called.")
             return
         async with open_model(model, options, path, Needs(samples=decoding.samples > 1)) as service:
-            with counted(console, "prompts", len(chosen), len(chosen) - missing) as advance:
+            with counting_bar(console, "prompts", len(chosen), len(chosen) - missing) as advance:
                 await draw(
                     service, chosen, decoding, journal, concurrency=concurrency, advance=lambda: advance(1)
                 )
 
     say(console, f"{len(pairs)} pairs, {len(groups)} seeds; neighbours by {embedding.name} ({embedding.how})")
-    with resumable(out / SAMPLES, console, done="drawn", place=out) as journal:
+    with resumable_journal(out / SAMPLES, console, done="drawn", place=out) as journal:
         journal.require_only({prompt.key for prompt in all_prompts}, _JOURNAL_KEY)
         asyncio.run(ask_model(journal))
         samples = samples_of(chosen, journal)
@@ -314,7 +314,7 @@ def _load_judge(nli: Path | None, skip: bool, device: str | None) -> Predictor |
 def _ask_judge(
     judge: Predictor, journal: Path, console: Console, pairs: Sequence[SampledPair]
 ) -> list[Probabilities]:
-    with Journal(journal) as predictions, counted(console, "pairs", len(pairs)) as advance:
+    with Journal(journal) as predictions, counting_bar(console, "pairs", len(pairs)) as advance:
         return ask_judge(judge, pairs, predictions, advance)
 
 

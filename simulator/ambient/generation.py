@@ -195,12 +195,12 @@ def patterns(
         all(original[:-1] in text and text != original for text in texts) for _, original, texts in rows
     ]
     copied = [(item, text == original) for item, original, texts in rows for text in texts]
-    found = [flag and bool(texts) for flag, (_, _, texts) in zip(restated, rows, strict=True)]
+    nonempty = [flag and bool(texts) for flag, (_, _, texts) in zip(restated, rows, strict=True)]
     return {
         "pattern_empty": mean_interval([not texts for _, _, texts in rows], items),
         "pattern_copied": clustered_interval([copy for _, copy in copied], [item for item, _ in copied]),
         "pattern_restated": mean_interval(restated, items),
-        "pattern_restated_found": mean_interval(found, items),
+        "pattern_restated_found": mean_interval(nonempty, items),
     }
 
 

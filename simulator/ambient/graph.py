@@ -22,7 +22,7 @@ from logs.rows import Ending, Judgment, Turn
 from simulator.ambient import items
 from simulator.ambient.data import Question
 from simulator.ambient.items import CrowdItem, Item
-from simulator.ambient.payloads import logged
+from simulator.ambient.payloads import turn_content
 from simulator.ambient.players import seat_for
 from simulator.ambient.playing import (
     ANNOTATOR,
@@ -89,7 +89,7 @@ class Table(OneSeatTable[Item, Step]):
         """Return the texts shown in a step."""
         return shown_in(self.item, step, self.questions)
 
-    def left(self, state: State) -> SeatError | None:
+    def exit_error(self, state: State) -> SeatError | None:
         """Return an error if the participant failed the qualification."""
         test = self.rules.qualification
         answers = [text for kind, text in state["said"] if kind == "qualification"]
@@ -100,7 +100,7 @@ class Table(OneSeatTable[Item, Step]):
             return None
         return SeatError("The participant did not qualify.", ANNOTATOR, code="screened_out")
 
-    def knows(self, state: State, steps: tuple[Step, ...], *, at_once: bool) -> Knows:
+    def task_view(self, state: State, steps: tuple[Step, ...], *, at_once: bool) -> Knows:
         """See `Knows`."""
         number = len(state["said"])
         return Knows(
@@ -111,14 +111,14 @@ class Table(OneSeatTable[Item, Step]):
             said=tuple((kind, text) for kind, text in state["said"]),
         )
 
-    def at_once(self, step: Step) -> AllAtOnce | None:
+    def bulk_answerer(self, step: Step) -> AllAtOnce | None:
         """Return the player's `answer_all` if it answers all steps of the item together."""
         who = self.who
         return who.answer_all if isinstance(who, AnswersAll) and who.answers_all(self.item) else None
 
-    def logged(self, step: Step, reply: Reply) -> tuple[str, dict[str, Any]]:
-        """See `payloads.logged`."""
-        return logged(self.item, step, reply, self.rules, person=self.person)
+    def turn_content(self, step: Step, reply: Reply) -> tuple[str, dict[str, Any]]:
+        """See `payloads.turn_content`."""
+        return turn_content(self.item, step, reply, self.rules, person=self.person)
 
 
 def _earlier_answers(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:
@@ -140,12 +140,12 @@ class AmbientMachine(OneSeatMachine[Table]):
 
     name = items.BENCHMARK
     seats: tuple[str, ...] = (ANNOTATOR,)
-    people_alone = ("qualification",)
+    person_only_kinds = ("qualification",)
     table_type = Table
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
-    scored = staticmethod(score_rows)
+    compute_scores = staticmethod(score_rows)
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
@@ -172,8 +172,8 @@ class AmbientMachine(OneSeatMachine[Table]):
         )
         return replace(shown, blocks=page_blocks(shown))
 
-    def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
-        """See `EpisodeMachine.willing`: answers the qualification, which only people have."""
+    def cooperative_reply(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
+        """See `EpisodeMachine.cooperative_reply`: answers the qualification, which only people have."""
         test = Options.read(options).qualification
         unanswered = test.questions[len(turns) :] if test else ()
         return Reply(move={"label": unanswered[0].label}) if unanswered else None

@@ -20,7 +20,7 @@ from typing import Final, Literal, get_args
 
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import AnyLabels, Label, LabelSet, Side
-from simulator.fields import Key, Said, Whole
+from simulator.fields import Key, NonBlank, Whole
 from simulator.jsonlines import Codec, ItemCodec
 
 Task = Literal["crowd", "evaluate", "annotate", "generate", "true_false", "continue", "nli", "claim"]
@@ -34,7 +34,7 @@ InstructionText = Literal["published", "corrected"]
 class Candidate:
     """A candidate interpretation; `label` is that of the pair that contains it, None for a distractor."""
 
-    sentence: Said
+    sentence: NonBlank
     label: Label | None
 
 
@@ -51,8 +51,8 @@ class CrowdItem:
 
     id: Key
     example_id: Key
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     side: Side
     candidates: tuple[Candidate, ...]
     gold: AnyLabels = frozenset()
@@ -101,8 +101,8 @@ class TrueFalseItem:
     id: Key
     example_id: Key
     side: Side
-    sentence: Said
-    rewrites: tuple[Said, ...]
+    sentence: NonBlank
+    rewrites: tuple[NonBlank, ...]
     task: Literal["true_false"] = "true_false"
 
 
@@ -116,9 +116,9 @@ class ContinueItem:
     id: Key
     example_id: Key
     side: Side
-    sentence: Said
-    rewrites: tuple[Said, ...]
-    distractor: Said
+    sentence: NonBlank
+    rewrites: tuple[NonBlank, ...]
+    distractor: NonBlank
     stem: str = '"'
     wanted: Whole = 100
     max_tokens: Whole = 60
@@ -157,7 +157,7 @@ class ClaimItem:
     """A claim to be paraphrased and tested for ambiguity (spec 10)."""
 
     id: Key
-    claim: Said
+    claim: NonBlank
     cleaned: str
     justification: str = ""
     rating: str = ""

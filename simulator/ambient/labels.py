@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 from pydantic import BeforeValidator, PlainSerializer, PlainValidator
 
 from simulator.errors import InputError
-from simulator.fields import must, reading
+from simulator.fields import as_validator, must
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ def read_words(value: Any, read: Callable[[str], T]) -> tuple[T, ...]:
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
         raise ValueError("is neither a text nor a list of texts")
-    read_field = reading(read)
+    read_field = as_validator(read)
     return tuple(read_field(word.strip() if isinstance(value, str) else word) for word in words)
 
 

@@ -22,7 +22,7 @@ from simulator.ambient.records import Paraphrase
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
 from simulator.errors import SeatError
 from simulator.models import ChatModel, Likelihood, ScoreRequest, as_sent, sample
-from simulator.models.decoding import drawn
+from simulator.models.decoding import decoding_values
 from simulator.seats import Kind, Reply, View
 
 _STOPS: Final = (".", "!", "?")
@@ -89,7 +89,7 @@ async def _word(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
     plain = model.capabilities.plain
     request = as_sent(model, request_of(view, "true_false", prompt, place, plain=plain, max_tokens=1))
     answer = await model.complete(request)
-    decoding = {"service": model.name, **drawn(request)}
+    decoding = {"service": model.name, **decoding_values(request)}
     return Reply(text=answer.text, move={"decoding": decoding}, seconds=answer.seconds)
 
 
@@ -132,7 +132,7 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
         "tokens": [each.tokens for each in after_own],
         "decoding": {
             "service": model.name,
-            **drawn(request),
+            **decoding_values(request),
             "top_p": request.top_p,
             "stop": list(_STOPS),
             "samples": item.wanted,

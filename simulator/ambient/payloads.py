@@ -20,7 +20,7 @@ claim          ``paraphrases`` of ``{text, probabilities, score}``, ``score``, `
 People's turns also have ``person`` (true), ``private`` (fields removed when they are erased, see
 `logs.erase`), ``shown_at`` and ``keys_used``; models' turns have ``decoding`` if a model was called.
 
-If a model aborts an episode, its missing answers count as empty (`with_silence`) and the episode as
+If a model aborts an episode, its missing answers count as empty (`fill_missing_answers`) and the episode as
 unsuccessful (`simulator.runner.logged`). Judgment tasks have no success: an annotator who aborts has given no
 judgment and does not count as an annotator.
 
@@ -68,7 +68,7 @@ from simulator.ambient.playing import (
 from simulator.ambient.prompts import parse, prompt
 from simulator.ambient.true_false import read_scores, read_table, read_text
 from simulator.errors import InputError, SeatError
-from simulator.forms import NO, YES, SeatFormError, checked_length, measured
+from simulator.forms import NO, YES, SeatFormError, checked_length, measurements
 from simulator.seats import Reply
 
 TRUE: Final = "true"
@@ -165,7 +165,7 @@ FORMS: Final = tuple(_PRIVATE)
 """Steps with a form, filled in by people or by models in their place."""
 
 
-def logged(
+def turn_content(
     item: Item, step: Step, reply: Reply, options: Options, *, person: bool
 ) -> tuple[str, dict[str, Any]]:
     """Return the text and the payload of the turn for a reply."""
@@ -181,7 +181,7 @@ def logged(
     move = reply.move or {}
     if person:
         private = _PRIVATE.get(step.kind, [])
-        return text, payload | {"person": True, "private": private, **measured(move, ANNOTATOR)}
+        return text, payload | {"person": True, "private": private, **measurements(move, ANNOTATOR)}
     if "decoding" in move:
         payload["decoding"] = dict(move["decoding"])
     if step.kind == "true_false" and not answers:
@@ -269,11 +269,11 @@ _NOTHING: Final = Reply(
 )
 
 
-def with_silence(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def fill_missing_answers(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the turns of an aborted episode, with an empty answer for each missing step."""
     options = Options.read(episode.options)
     missing = task_steps(item)[len(turns) :]
-    answers = (logged(item, step, _NOTHING, options, person=False) for step in missing)
+    answers = (turn_content(item, step, _NOTHING, options, person=False) for step in missing)
     return (
         *turns,
         *(

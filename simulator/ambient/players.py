@@ -54,7 +54,7 @@ from simulator.ambient.playing import (
 from simulator.ambient.prompts import BLANK_LINE, instruction, prompt
 from simulator.errors import SeatError
 from simulator.models import ChatModel, as_sent, sample
-from simulator.models.decoding import drawn
+from simulator.models.decoding import decoding_values
 from simulator.models.schema import parse
 from simulator.runner.machines import refuse_unknown
 from simulator.seats import Kind as SeatKind
@@ -131,7 +131,7 @@ async def fill_in(model: ChatModel, view: View, place: int = 0) -> Reply:
     answer = await model.complete(request)
     form = cast(BaseModel, answer.parsed if structured else parse(answer.text, schema)).model_dump()
     move = {"prediction": form["labels"]} if step.kind == "nli" else form
-    decoding = {"service": model.name, **drawn(request)}
+    decoding = {"service": model.name, **decoding_values(request)}
     return Reply(text=answer.text, move={**move, "decoding": decoding}, seconds=answer.seconds)
 
 
@@ -154,7 +154,7 @@ async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:
     )
     request = as_sent(model, asked)
     answer = await model.complete(request)
-    decoding = {"service": model.name, **drawn(request), "stop": [BLANK_LINE], "plain": plain}
+    decoding = {"service": model.name, **decoding_values(request), "stop": [BLANK_LINE], "plain": plain}
     return Reply(text=answer.text, move={"decoding": decoding}, seconds=answer.seconds)
 
 
@@ -181,7 +181,7 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
     texts = list(map(squeeze, answers.samples))
     distinct = list(distinct_paraphrases(texts, item.cleaned))
     settings = {"top_p": request.top_p, "samples": PARAPHRASES}
-    decoding = {"service": model.name, **drawn(request), **settings}
+    decoding = {"service": model.name, **decoding_values(request), **settings}
     move = {"texts": texts, "kept": distinct, "decoding": decoding}
     return Reply(text="\n".join(distinct), move=move, seconds=answers.seconds)
 
@@ -297,7 +297,7 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
         case TrueFalseItem(), _:
             return _form({"answer": statements(item)[step.number].answer})
         case NliItem(), _:
-            return _labelled(item.gold[step.number])
+            return _label_reply(item.gold[step.number])
     raise _cannot_play("offline/gold", item)
 
 
@@ -318,7 +318,7 @@ def _random(item: Item, step: Step, random: Random) -> Reply:
         case TrueFalseItem(), _:
             return _form({"answer": random.random() < 0.5})
         case NliItem(), _:
-            return _labelled(random.choice(LABEL_SETS))
+            return _label_reply(random.choice(LABEL_SETS))
     raise _cannot_play("offline/random", item)
 
 
@@ -356,7 +356,7 @@ def _form(move: dict[str, Any]) -> Reply:
     return Reply(move=move, seconds=0.0)
 
 
-def _labelled(labels: LabelSet) -> Reply:
+def _label_reply(labels: LabelSet) -> Reply:
     return Reply(text=format_labels(labels), move={"prediction": in_order(labels)}, seconds=0.0)
 
 

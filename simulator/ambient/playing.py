@@ -30,7 +30,7 @@ from simulator.ambient.items import (
     TrueFalseItem,
 )
 from simulator.ambient.labels import Side
-from simulator.ambient.true_false import TEMPLATES, expected, statement
+from simulator.ambient.true_false import TEMPLATES, right_answer, statement
 from simulator.fields import HIDDEN, EpisodeOptions, Fields, Option
 from simulator.jsonlines import Codec
 from simulator.models import Message, Request
@@ -157,7 +157,7 @@ def task_steps(item: Item) -> tuple[Step, ...]:
 def statements(item: TrueFalseItem) -> tuple[Statement, ...]:
     """Return every rewrite in every template, rewrite by rewrite."""
     return tuple(
-        Statement(rewrite, template, statement(template, item.sentence, rewrite), expected(template))
+        Statement(rewrite, template, statement(template, item.sentence, rewrite), right_answer(template))
         for rewrite in item.rewrites
         for template in range(len(TEMPLATES))
     )

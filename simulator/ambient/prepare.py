@@ -18,7 +18,7 @@ from simulator.ambient.claims import clean_claim
 from simulator.ambient.continuations import STEMS
 from simulator.ambient.data import Claim
 from simulator.ambient.distractors import DistractorRule, Relations, distractor_for
-from simulator.ambient.examples import Example, named, squeeze
+from simulator.ambient.examples import Example, list_names, squeeze
 from simulator.ambient.files.dataset import warn_of
 from simulator.ambient.files.results import CANDIDATES, GENERATION
 from simulator.ambient.items import (
@@ -238,7 +238,7 @@ def _distractor(example: Example, distractors: Distractors) -> str:
 
 
 def _ids(examples: Sequence[Example]) -> str:
-    return f"example{'s' if len(examples) > 1 else ''} {named([example.id for example in examples])}"
+    return f"example{'s' if len(examples) > 1 else ''} {list_names([example.id for example in examples])}"
 
 
 ITEMS: Final = 50

@@ -41,12 +41,12 @@ from simulator.fields import (
     FiniteOrNone,
     Flag,
     Key,
+    NonBlank,
     OptionalText,
-    Said,
     Whole,
     must,
     read_as,
-    shortened,
+    shorten,
 )
 
 _PIPE: Final = "|"
@@ -60,7 +60,7 @@ def _answer(value: Any) -> bool | None:
     if value is None or value != value:
         return None
     if value not in (True, False):
-        raise ValueError(f"is {shortened(value)}, not true, false, 1.0, 0.0 or null")
+        raise ValueError(f"is {shorten(value)}, not true, false, 1.0, 0.0 or null")
     return bool(value)
 
 
@@ -90,7 +90,7 @@ Prompt = Annotated[str, BeforeValidator(_prompt)]
 """A prompt, stored as a text or as the messages of a chat; empty if missing."""
 PipedLabels = Annotated[
     LabelSet,
-    read_as(Said, lambda text: parse_labels(text, _PIPE)),
+    read_as(NonBlank, lambda text: parse_labels(text, _PIPE)),
     PlainSerializer(lambda labels: _PIPE.join(label for label in SHOWN if label in labels)),
 ]
 """A set of labels in the format of linguists' files: ``entailment|neutral``."""
@@ -180,8 +180,8 @@ class LinguistRecord:
 
     id: PublishedKey
     workers: Annotated[tuple[Key, ...], Field(alias="worker_ids")]
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     annotations: tuple[PipedLabels, ...]
     rewrites: Annotated[
         tuple[Disambiguation, ...],
@@ -200,15 +200,15 @@ class GenerationRecord:
     """
 
     id: PublishedKey
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     premise_ambiguous: Flag
     hypothesis_ambiguous: Flag
     prompt: Prompt = ""
     generation: str
     gold: Annotated[
         Mapping[Label, str],
-        read_as(Annotated[Mapping[str, Said], must(bool, "is empty")], _by_parsed_label),
+        read_as(Annotated[Mapping[str, NonBlank], must(bool, "is empty")], _by_parsed_label),
         Field(alias="gold_rewrites"),
     ]
     stored_rewrites: Annotated[
@@ -250,7 +250,7 @@ class TrueFalseRecord:
     answer: Flag
     mass: Annotated[Mass, Field(alias="TF_prob_mass", exclude_if=lambda mass: mass is None)] = None
     side: Annotated[Side, Field(alias="ambiguous_sentence_key")]
-    disambiguation: Said
+    disambiguation: NonBlank
 
     @property
     def correct(self) -> bool:
@@ -307,7 +307,7 @@ class ContinuationRecord:
     """
 
     id: PublishedKey
-    sentence: Annotated[Said, Field(alias="ambiguous_sentence")]
+    sentence: Annotated[NonBlank, Field(alias="ambiguous_sentence")]
     options: Annotated[
         tuple[ContinuationOption, ...],
         read_as(Mapping[str, _Estimate], _ordered_options),
@@ -325,8 +325,8 @@ class NliRecord:
     """
 
     id: Key
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     gold: Annotated[SomeLabels, Field(alias="labels")]
     predicted: Annotated[
         LabelSet,
@@ -365,7 +365,7 @@ class Paraphrase:
     `probabilities`: with the claim as premise; None if only the score is known.
     """
 
-    text: Said
+    text: NonBlank
     score: Fraction
     probabilities: Mapping[Label, float] | None = None
 
@@ -402,11 +402,11 @@ class ClaimRecord:
     annotations: Annotated[
         Any, AfterValidator(refuse_infinite), Field(exclude_if=lambda value: value is None)
     ] = None
-    claim: Said
+    claim: NonBlank
     person: OptionalText = ""
     venue: OptionalText = ""
     justification: Annotated[OptionalText, BeforeValidator(_join_sentences)] = ""
-    cleaned: Annotated[Said, Field(alias="cleaned_claim")]
+    cleaned: Annotated[NonBlank, Field(alias="cleaned_claim")]
     stored_score: Annotated[FiniteOrNone, Field(alias="ambiguity_score")] = None
     paraphrases: tuple[Paraphrase, ...]
     marks: Annotated[frozenset[str] | None, Field(exclude=True)] = None

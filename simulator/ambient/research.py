@@ -40,7 +40,7 @@ from simulator.blocks import (
 from simulator.errors import InputError
 from simulator.form_blocks import Part as Group
 from simulator.reporting import Section
-from simulator.research import DataPages, Entry, Link, Look, Part, ResearchPages, RunFile, Shown
+from simulator.research import DataPages, Entry, Link, PageContent, PageRequest, Part, ResearchPages, RunFile
 from simulator.stats import Interval
 
 _NOTHING: Final = "–"
@@ -49,17 +49,17 @@ _NOTHING: Final = "–"
 # ---- people's answers in a run
 
 
-def people(look: Look) -> Sequence[Block]:
+def people(request: PageRequest) -> Sequence[Block]:
     """Return people's answers in a run, item by item, and statistics of linguists."""
-    tasks, run = tasks_of(look.reader, look.run), look.run.id
+    tasks, run = tasks_of(request.reader, request.run), request.run.id
     shown: list[Block] = []
     if {"crowd", "evaluate"} & set(tasks):
-        records = look.keep("votes", lambda: tuple(crowd_records(look.reader, [run])))
+        records = request.keep("votes", lambda: tuple(crowd_records(request.reader, [run])))
         own = [record for record in records if not record.origin]
         shown += [_ties(own)] if own else []
-        shown += [_votes(record, _wanted_judgments(look.run)) for record in records]
+        shown += [_votes(record, _wanted_judgments(request.run)) for record in records]
     if "annotate" in tasks:
-        shown.append(_workers(worker_statistics(worker_forms(look.reader, run))))
+        shown.append(_workers(worker_statistics(worker_forms(request.reader, run))))
     return shown
 
 
@@ -186,7 +186,7 @@ def example_blocks(data: str, name: str, language: str) -> Sequence[Block]:
     )
 
 
-def overview(data: str, language: str) -> Sequence[Shown]:
+def overview(data: str, language: str) -> Sequence[PageContent]:
     """Return the Venn diagram of a data set's label sets, and its statistics."""
     examples, faults = read_examples(data)
     results = dataset_results(examples, Path(data).stem)

@@ -45,7 +45,7 @@ from simulator.blocks import (
 )
 from simulator.form_blocks import Part as Group
 from simulator.reporting import Section
-from simulator.research import Look, Shown
+from simulator.research import PageContent, PageRequest
 from simulator.word_diff import word_diff
 
 _SAMPLES: Final = 8
@@ -68,9 +68,9 @@ def number(value: float | None, digits: int = 3) -> str:
     return _NOTHING if value is None else f"{value:.{digits}f}"
 
 
-def episode(look: Look, id: str) -> Sequence[Shown]:
+def episode(request: PageRequest, id: str) -> Sequence[PageContent]:
     """Return an episode's scores and answers, with the right ones."""
-    reader = look.reader
+    reader = request.reader
     row = reader.episode(id)
     item, turns = item_from_row(reader.item(row.item_hash)), reader.turns(id)
     scores = values(item, turns) if reader.ending(id) else {}
@@ -79,18 +79,18 @@ def episode(look: Look, id: str) -> Sequence[Shown]:
     ]
     return (
         *([Card(named_text("scores"), [Facts(known)])] if known else []),
-        *_shown_item(look, item, turns, row.seed),
+        *_shown_item(request, item, turns, row.seed),
     )
 
 
-def _shown_item(look: Look, item: Item, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:
+def _shown_item(request: PageRequest, item: Item, turns: Sequence[Turn], seed: int) -> Sequence[PageContent]:
     match item:
         case GenerateItem():
             return _generation_blocks(item, turns)
         case TrueFalseItem():
             return _judgment_blocks(item, turns)
         case ContinueItem():
-            return _continuation_blocks(look, item, turns, seed)
+            return _continuation_blocks(request, item, turns, seed)
         case NliItem():
             return _nli_blocks(item, turns)
         case ClaimItem():
@@ -189,7 +189,9 @@ def _judgement(text: str, right: bool, answer: Mapping[str, Any] | None) -> Sequ
     )
 
 
-def _continuation_blocks(look: Look, item: ContinueItem, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:
+def _continuation_blocks(
+    request: PageRequest, item: ContinueItem, turns: Sequence[Turn], seed: int
+) -> Sequence[PageContent]:
     record, sampled = continuation_record(item, turns, seed), sampled_options(item, turns)
     estimates = {option.name: option.kl for option in record.options}
     options: list[Block] = [
@@ -209,13 +211,13 @@ def _continuation_blocks(look: Look, item: ContinueItem, turns: Sequence[Turn], 
     ]
     count = record.num_conts
     counted = [] if count is None else [Text(named_text("continuations", count=count), "muted")]
-    shown: list[Shown] = [
+    shown: list[PageContent] = [
         Card(message(f"side.{item.side}"), [Quotes([Quote("", item.sentence)])]),
         Card(named_text("options"), [*counted, *options]),
     ]
     # An imported file has estimates and the number of continuations, but not the continuations.
     if samples:
-        figure = log_odds_figure(look.reader, [look.run.id], item.id)
+        figure = log_odds_figure(request.reader, [request.run.id], item.id)
         shown += [
             Section(name="log-odds", title="Log-odds of the continuations", figures=[figure]),
             Card(named_text("samples"), samples, folded=True),

@@ -60,7 +60,7 @@ from simulator.orders import (
     typed_word,
 )
 from simulator.runner.command import RunRequest
-from simulator.seeds import stratified
+from simulator.seeds import draw_strata
 
 _read_relations = lru_cache(maxsize=1)(read_relations)  # ConceptNet's is large
 _NO_RESULTS: Final = "name the results file or the run to evaluate with --results"
@@ -153,7 +153,7 @@ class ExampleSelection(Selection):
         items = tuple(self._make_items(task, player, seed, log or default_path()))
         if not items:
             raise InputError(f"data {self.data!r} contain no items for the task {task}.")
-        return items if self.limit is None else stratified(items, self.limit, _strata, seed)
+        return items if self.limit is None else draw_strata(items, self.limit, _strata, seed)
 
     def _make_items(self, task: Task, player: str, seed: int, log: Path) -> Sequence[Item]:
         match task:

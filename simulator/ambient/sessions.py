@@ -14,7 +14,7 @@ from simulator.ambient.items import Item
 from simulator.ambient.prepare import annotate_items, crowd_items, true_false_items
 from simulator.runner.lobby import require_choice
 from simulator.seeds import derive_seed
-from simulator.studies.declared import Drawn, PlaySessions
+from simulator.studies.declared import DrawnItem, PlaySessions
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
@@ -36,16 +36,16 @@ class AmbientSessions(PlaySessions):
     """
 
     choices = Play
-    around = (CONSENT, READY)
+    outer_steps = (CONSENT, READY)
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
-        """See `PlaySessions.drawn`; sentences are English in every language of the pages."""
+    ) -> DrawnItem:
+        """See `PlaySessions.draw_item`; sentences are English in every language of the pages."""
         play = Play.model_validate(rules)
         options = {"language": require_choice("language", language, get_args(Language))}
         # An example's name could be looked up, so the episode is named after the task.
-        return Drawn(_drawn_item(play.task, uuid4().int >> 97), options, play.task)
+        return DrawnItem(_drawn_item(play.task, uuid4().int >> 97), options, play.task)
 
 
 def _drawn_item(task: PlayedTask, seed: int) -> Item:

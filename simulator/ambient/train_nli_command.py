@@ -21,7 +21,7 @@ from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.field_options import options_of
 from simulator.models import require_local, weights_of
-from simulator.runner.options import LOCAL, Engine, ExecutorOption, ThreadsOption, takes
+from simulator.runner.options import LOCAL, Engine, ExecutorOption, ThreadsOption, with_options
 from simulator.runner.run_summary import say, updates_bar
 from simulator.seeds import derive_seed
 
@@ -29,7 +29,7 @@ _PREFIXES: Final = ("local/", "transformers/")
 DEV_SHARE: Final = 0.2
 
 
-@takes("config", options_of(TrainConfig), TrainConfig)
+@with_options("config", options_of(TrainConfig), TrainConfig)
 def train_ambient_nli(
     train: Annotated[
         list[str], typer.Option(help="FILE or FILE=EPOCHS, JSON lines; repeat for further stages")
@@ -96,13 +96,13 @@ def train_ambient_nli(
     def bar(seed: int, updates: int) -> Any:
         return updates_bar(console, updates, title=f"seed {seed}")
 
-    def finished(record: SeedRecord, before: bool) -> None:
+    def report_seed(record: SeedRecord, before: bool) -> None:
         scores = f"EM {100 * record.em:.1f}, F1 {100 * record.f1:.1f}, group EM {100 * record.group_em:.1f}"
         say(console, f"seed {record.seed}: {scores}{' (trained before)' if before else ''}")
 
     engine = Engine(executor=executor, workers=workers)
     records = train_seeds(
-        material, config, numbers, out, bar=bar, finished=finished, engine=engine, gpus=gpus
+        material, config, numbers, out, bar=bar, finished=report_seed, engine=engine, gpus=gpus
     )
     model = Model(name=out.resolve().name, seeds=seeds_summary(records))
     for table in (table_5_short([model]), table_11([model])):

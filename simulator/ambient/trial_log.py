@@ -15,7 +15,7 @@ from simulator.ambient.continuations import SampledOption, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
 from simulator.ambient.items import BENCHMARK, JUDGED, TASKS, ContinueItem, Item, Task, item_from_row
-from simulator.ambient.payloads import with_silence
+from simulator.ambient.payloads import fill_missing_answers
 from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
 from simulator.ambient.records import (
@@ -50,7 +50,7 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
     """Return the episodes of some runs that were played to their end, in the order in which they ended.
 
     `aborted`: include episodes of models' tasks that a failing seat aborted, with empty answers for the
-    missing steps (`payloads.with_silence`).
+    missing steps (`payloads.fill_missing_answers`).
 
     Raises:
         InputError: if a run is of another benchmark.
@@ -66,7 +66,7 @@ def _played_episodes(reader: LogReader, run: str, aborted: bool) -> Iterator[Pla
         if played.ending.status in ENDED:
             yield played
         elif played.item.task not in JUDGED:
-            yield played._replace(turns=with_silence(played.item, played.episode, tuple(played.turns)))
+            yield played._replace(turns=fill_missing_answers(played.item, played.episode, played.turns))
 
 
 # ---- records, one for each row of a results file
@@ -95,7 +95,7 @@ def _crowd(*workers: PlayedItem) -> Iterator[CrowdRecord]:
 def _linguists(*annotators: PlayedItem) -> Iterator[LinguistRecord]:
     """Yield the annotations of one example, with those who discarded it listed separately."""
     example = annotators[0].item.example
-    forms = [(each.who(ANNOTATOR), last_payload(each.turns, "annotate")) for each in annotators]
+    forms = [(each.occupant(ANNOTATOR), last_payload(each.turns, "annotate")) for each in annotators]
     kept = [(who, form) for who, form in forms if form["discard"] is None]
     yield LinguistRecord(
         id=example.id,

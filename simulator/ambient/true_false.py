@@ -38,7 +38,7 @@ def true_false_prompt(template: int, sentence: str, rewrite: str) -> str:
     return _PROMPT.format(statement=statement(template, sentence, rewrite))
 
 
-def expected(template: int) -> bool:
+def right_answer(template: int) -> bool:
     """Return the right answer, which is the same for every rewrite of an ambiguous sentence."""
     return _EXPECTED[template]
 

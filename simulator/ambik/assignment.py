@@ -155,7 +155,7 @@ class KitchenStudy(ItemStudy[Settings]):
             tasks = draw_tasks(pairs, settings.types, settings.members, number, seed)
         return tuple(with_options(pair, member, NONE) for pair, member in tasks)
 
-    def taken(self, items: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
+    def choose_items(self, items: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
         """Return the items with the actions offered to a person; those of a run come from the log."""
         source, offers = self.settings.options, dict[str, tuple[str, ...]]()
         if source not in (OWN, "kitchen", NONE):

@@ -59,15 +59,15 @@ from trees.faults import Fault, first_and_more
 # ---- kinds of files
 
 PAIRS: Final = TableSpec[Pair](
-    name="pairs", title="pairs of tasks", is_of=is_pairs, csv=True, reader=read_pairs_file, repeats=False
+    name="pairs", title="pairs of tasks", matches=is_pairs, csv=True, reader=read_pairs_file, repeats=False
 )
 KNOWNO: Final = TableSpec[Scenario](
-    name="knowno", title="KnowNo scenarios", is_of=is_knowno, csv=True, reader=read_knowno, repeats=False
+    name="knowno", title="KnowNo scenarios", matches=is_knowno, csv=True, reader=read_knowno, repeats=False
 )
 LOGPROBS: Final = TableSpec[Logprobs](
     name="logprobs",
     title="log-probabilities of a KnowNo run",
-    is_of=has("options", "true_options", "top_tokens", "top_logprobs"),
+    matches=has("options", "true_options", "top_tokens", "top_logprobs"),
     parse=read_logprobs_record,
     key=lambda record: (record.item, ""),
     id="item",
@@ -75,7 +75,7 @@ LOGPROBS: Final = TableSpec[Logprobs](
 METRIC_CASES: Final = TableSpec[MetricCase](
     name="metric_cases",
     title="metric cases",
-    is_of=is_metric_case,
+    matches=is_metric_case,
     parse=read_metric_case,
     key=lambda case: (case.id, ""),
     repeats=False,
@@ -83,18 +83,18 @@ METRIC_CASES: Final = TableSpec[MetricCase](
 RESULT_TABLE: Final = TableSpec[ResultRow](
     name="result_table",
     title="results of methods",
-    is_of=is_result_table,
+    matches=is_result_table,
     csv=True,
     reader=read_result_table,
     repeats=False,
 )
 DECISIONS: Final = TableSpec[DecisionLine](
-    name="decisions", title="logs of decisions", is_of=is_decision, reader=read_decisions
+    name="decisions", title="logs of decisions", matches=is_decision, reader=read_decisions
 )
 DRAFTS: Final = TableSpec[Draft](
     name="drafts",
     title="drafts of pairs",
-    is_of=has("clear", "candidates", "objects"),
+    matches=has("clear", "candidates", "objects"),
     parse=read_draft_record,
     key=lambda draft: (draft.id, ""),
     repeats=False,
@@ -281,7 +281,7 @@ def _builtin_pairs() -> LoadedPairs:
 def _builtin_pair(row: Row) -> Pair:
     pair = read_pair_record(row)
     if row.one_of("part", PARTS) != part_of(pair):
-        raise row.wrong("part", "does not fit take_amb, which only calibration rows have")
+        raise row.error("part", "does not fit take_amb, which only calibration rows have")
     return pair
 
 
@@ -315,11 +315,11 @@ def _report(folder: Path) -> tuple[str, ...]:
 DATA: Final = Registration(
     benchmark=BENCHMARK,
     tables=TABLES,
-    kept=(PAIRS, KNOWNO, LOGPROBS),
-    nothing=(
+    kinds=(PAIRS, KNOWNO, LOGPROBS),
+    missing_message=(
         "no good row of AmbiK's pairs (.csv with ambiguous_task, ambiguity_type, …), of KnowNo scenarios "
         "(.csv with intent_object, intent_location, …) or of a run (.json with top_logprobs, …)"
     ),
-    holds=_count_rows,
+    count_contents=_count_rows,
     report=_report,
 )

@@ -30,11 +30,11 @@ from simulator.ambik.generation import (
 from simulator.ambik.items import BENCHMARK, draft_record
 from simulator.ambik.scenes import Scene, draw_scenes, scene_record
 from simulator.field_options import options_of
-from simulator.generation import each, open_model, resumable, write_study
+from simulator.generation import map_concurrently, open_model, resumable_journal, write_study
 from simulator.jsonlines import write_lines
 from simulator.runner.command import refuse_idle_options, service_name
-from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, asks_models, takes
-from simulator.runner.run_summary import counted, say
+from simulator.runner.options import NO_FLAGS, FolderOption, ModelFlags, with_model_options, with_options
+from simulator.runner.run_summary import counting_bar, say
 
 ANSWERS: Final = "answers.jsonl"
 SCENES: Final = "scenes.jsonl"
@@ -52,8 +52,8 @@ _NAMED: Final = 5
 _SHOWN: Final = 160
 
 
-@asks_models
-@takes("decoding", options_of(Decoding), Decoding)
+@with_model_options
+@with_options("decoding", options_of(Decoding), Decoding)
 def generate_ambik(
     out: FolderOption,
     model: Annotated[
@@ -75,7 +75,7 @@ def generate_ambik(
         say(console, f"Scenes: {len(drawn)}, written to {write_scenes(drawn, out)}.")
         return
     service = service_name(model, options)
-    with resumable(out / ANSWERS, console, done="written", place=out) as journal:
+    with resumable_journal(out / ANSWERS, console, done="written", place=out) as journal:
         prefix = key_prefix(service, decoding)
         journal.require_only({key for key in journal.rows if key.startswith(prefix)}, _DIFFERS)
         write_scenes(drawn, out)
@@ -87,14 +87,14 @@ def generate_ambik(
                 console.print("All answers are in the journal already; the model was not asked.")
                 return [results[scene.id] for scene in drawn]
             async with open_model(model, options, path) as loaded:
-                with counted(console, "scenes", len(drawn), len(results)) as advance:
+                with counting_bar(console, "scenes", len(drawn), len(results)) as advance:
                     asker = Asker(service, decoding, journal, loaded)
 
                     async def draft(scene: Scene) -> None:
                         results[scene.id] = await make_draft(asker, scene)
                         advance(1)
 
-                    await each(iter(missing), draft, concurrency)
+                    await map_concurrently(iter(missing), draft, concurrency)
             return [results[scene.id] for scene in drawn]
 
         results = asyncio.run(ask())

@@ -20,10 +20,10 @@ from typer import Option
 
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import load_pairs
-from simulator.ambik.intents import folded
+from simulator.ambik.intents import fold
 from simulator.ambik.items import Candidate, Draft, Pair, parting
 from simulator.ambik.naming import bare
-from simulator.ambik.prompts import TURNS, Prompt, read_line, rendered, request_for
+from simulator.ambik.prompts import TURNS, Prompt, read_line, render_prompt, request_for
 from simulator.ambik.scenes import Scene, absent
 from simulator.ambik.terms import APPLIANCES, Ambiguity, table
 from simulator.generation import Journal, key_of
@@ -65,7 +65,7 @@ def new_prompt(
         "plan": tuple(plan),
         "ambiguous": ambiguous,
     }
-    return rendered(f"new_{role}", language, variables)
+    return render_prompt(f"new_{role}", language, variables)
 
 
 @cache
@@ -291,4 +291,4 @@ async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[DroppedTa
 def first_changed(task: str, candidates: Mapping[Ambiguity, Candidate]) -> Ambiguity | None:
     """Return the type of the first candidate, in the annotators' order, that differs from the clear task."""
     kinds = (kind for kind in ORDER if kind in candidates)
-    return next((kind for kind in kinds if folded(candidates[kind].task) != folded(task)), None)
+    return next((kind for kind in kinds if fold(candidates[kind].task) != fold(task)), None)

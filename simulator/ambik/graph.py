@@ -56,13 +56,13 @@ from simulator.ambik.playing import (
     Options,
     RobotKnows,
     UserKnows,
-    blinded,
+    blind_item,
 )
 from simulator.ambik.predicting import ScoredDecision, prepare
 from simulator.ambik.records import Decision
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
-from simulator.forms import measured
+from simulator.forms import measurements
 from simulator.runner.machines import ActiveEpisode, due_since, make_turn, state_after
 from simulator.seats import Line, Reply, View
 from simulator.seeds import derive_seed
@@ -195,7 +195,7 @@ def _knows(
         return UserKnows(item=table.item, question=last_question(state), exchanges=exchanges(state))
     forced = must_act(table, state)
     return RobotKnows(
-        item=blinded(table.item, table.rules.dialogue, table.offered),
+        item=blind_item(table.item, table.rules.dialogue, table.offered),
         exchanges=exchanges(state),
         may_ask=table.rules.questions > 0 and not forced,
         must_act=forced,
@@ -221,7 +221,7 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
         payload |= {
             "offered": list(table.offered),
             **person_mark("decide"),
-            **measured(reply.move or {}, ROBOT),
+            **measurements(reply.move or {}, ROBOT),
         }
         return _turn(table, state, seat, reply, payload)
     if move.kind == "answer":

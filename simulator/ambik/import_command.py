@@ -32,6 +32,7 @@ from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, settings_option
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
 from simulator.jsonlines import DuplicatesOption
+from simulator.output_files import file_name
 from simulator.runner.run_summary import say
 from simulator.tables.importing import (
     DIGEST,
@@ -41,7 +42,6 @@ from simulator.tables.importing import (
     print_imported,
     write_run,
 )
-from simulator.whole import file_name
 
 
 def import_ambik(

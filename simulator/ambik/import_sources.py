@@ -249,13 +249,13 @@ def read_sources(
     unreadable: list[str] = []
     passed_over: list[Path] = []
     for path in dict.fromkeys(paths):
-        found = TABLES.files_of(path) if path.exists() else {}
-        if problem := _problem(path, found):
+        recognised = TABLES.files_of(path) if path.exists() else {}
+        if problem := _problem(path, recognised):
             unreadable.append(problem)
-        usable = {file: kind for file, kind in found.items() if kind in (*_TEXTS, *_DECISIONS)}
+        usable = {file: kind for file, kind in recognised.items() if kind in (*_TEXTS, *_DECISIONS)}
         kinds |= usable
         if path.is_dir():
-            passed_over += [file for file in found if file not in usable]
+            passed_over += [file for file in recognised if file not in usable]
     texts = {
         spec.name: {file: spec.read(file) for file, kind in kinds.items() if kind is spec} for spec in _TEXTS
     }

@@ -97,15 +97,15 @@ def parse_variants(text: str) -> tuple[Intent, ...]:
 
 
 @lru_cache(maxsize=8192)
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return a text normalized for comparison: case-folded, with single blanks."""
     return _SPACE.sub(" ", text).strip().casefold()
 
 
 def is_found(concept: Concept, action: str) -> bool:
     """Return True if an action realises a concept."""
-    text = folded(action)
-    hits = (folded(alternative.text) in text for alternative in concept.alternatives)
+    text = fold(action)
+    hits = (fold(alternative.text) in text for alternative in concept.alternatives)
     if concept.negative:
         return not any(hits)
     return any(hit != way.absent for hit, way in zip(hits, concept.alternatives, strict=True))

@@ -14,7 +14,7 @@ from pydantic_core import PydanticKnownError
 
 from simulator.ambik.intents import Intent, parse_intent
 from simulator.ambik.terms import APPLIANCES, KNOWNO_APPLIANCES, Ambiguity, Member, Part, TaskType, task_type
-from simulator.fields import Flag, Key, OptionalText, OptionalTexts, Said, Whole, null_as, refuse_blank
+from simulator.fields import Flag, Key, NonBlank, OptionalText, OptionalTexts, Whole, null_as, refuse_blank
 from simulator.jsonlines import Codec, ItemCodec
 
 
@@ -51,9 +51,9 @@ class Pair:
 
     id: Key
     objects: OptionalTexts = ()
-    scene: Said
-    clear: Said
-    ambiguous: Said
+    scene: NonBlank
+    clear: NonBlank
+    ambiguous: NonBlank
     type: Ambiguity
     question: OptionalText = ""
     answer: OptionalText = ""
@@ -137,9 +137,9 @@ class Candidate:
     """A proposed ambiguous version of a draft's clear task (spec 11, step 3)."""
 
     type: Annotated[Ambiguity, Field(exclude=True)]
-    task: Said
-    question: Said
-    answer: Said
+    task: NonBlank
+    question: NonBlank
+    answer: NonBlank
 
 
 def _with_types(candidates: Any) -> Any:
@@ -165,8 +165,8 @@ class Draft:
 
     id: Key
     objects: OptionalTexts = ()
-    scene: Said
-    clear: Said
+    scene: NonBlank
+    clear: NonBlank
     indirect: OptionalText = ""
     plan: OptionalTexts = ()
     ambiguous_plan: OptionalTexts = ()

@@ -61,11 +61,11 @@ class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
-    seated = staticmethod(seats_of)
+    episode_seats = staticmethod(seats_of)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
     table = staticmethod(graph.Table)
-    scored = staticmethod(score_rows)
+    compute_scores = staticmethod(score_rows)
 
     def steps(self, table: graph.Table) -> int:
         """Return the most graph steps of an episode: those of every allowed question, and those to act."""
@@ -90,8 +90,8 @@ class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
         """Return the page of a person in `seat`."""
         return show.seat_page(self.table(live), state, seat, ending, warning)
 
-    def filled_in(self, reply: Reply, knows: Any) -> Reply:
-        """See `EpisodeMachine.filled_in`: a page offers actions, so only those stay marked."""
+    def form_reply(self, reply: Reply, knows: Any) -> Reply:
+        """See `EpisodeMachine.form_reply`: a page offers actions, so only those stay marked."""
         if not isinstance(knows, RobotKnows) or not (offered := knows.item.options):
             return reply
         move = reply.move or {}

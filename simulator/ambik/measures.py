@@ -24,7 +24,7 @@ from simulator.ambik.playing import needs_question
 from simulator.ambik.records import ABORTED, Decision, Exchange, Outcome
 from simulator.ambik.terms import TASK_TYPES, Settings
 from simulator.ambik.truth import is_right, relevance, right_in_the_end
-from simulator.stats import SHARE, Floats, Interval, cluster_bootstrap, interval_of, resampled, share, wilson
+from simulator.stats import SHARE, Floats, Interval, cluster_bootstrap, interval_of, resample, share, wilson
 
 K = TypeVar("K", bound=Hashable)
 
@@ -68,7 +68,7 @@ def mean_of_means(columns: Sequence[Sequence[float | None]], clusters: Sequence[
             sums.append(np.bincount(places[order], (values, counted)[part][order], len(numbers)))
     table: Floats = np.column_stack(sums)
     with np.errstate(invalid="ignore", divide="ignore"):  # a rare type may be missing from a resample
-        averages = np.divide(*np.hsplit(resampled(table), 2)).mean(axis=1)
+        averages = np.divide(*np.hsplit(resample(table), 2)).mean(axis=1)
     rows = sum(int(counted.sum()) for _, counted in parts)
     # If nothing varies, the interval's width follows from the type with the fewest pairs.
     groups = int((table[:, len(parts) :] > 0).sum(axis=0).min())

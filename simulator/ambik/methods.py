@@ -235,7 +235,7 @@ async def generate(state: State, kit: Kit) -> State:
     flags += ["filled"] if options.filled else []
     if kit.not_listed:
         options = with_not_listed(options, kit.seed)
-    return _written("generate", prompt, text, flags=flags, options=options.texts, filled=options.filled)
+    return _update("generate", prompt, text, flags=flags, options=options.texts, filled=options.filled)
 
 
 async def draw(state: State, kit: Kit) -> State:
@@ -248,7 +248,7 @@ async def draw(state: State, kit: Kit) -> State:
     similar = kit.background.similar
     near = similarities(answers, similar) if similar else {}
     draws = len(LETTERS) * len(drawn)
-    return _written("generate", prompt, *texts, flags=flags, samples=answers, similarities=near, draws=draws)
+    return _update("generate", prompt, *texts, flags=flags, samples=answers, similarities=near, draws=draws)
 
 
 async def generate_one(state: State, kit: Kit) -> State:
@@ -258,7 +258,7 @@ async def generate_one(state: State, kit: Kit) -> State:
     text = await one_line(kit.generator, request, kit.case.language)
     action = read_action(text)
     flags = [] if action else ["filled"]
-    return _written("generate_one", prompt, text, flags=flags, action=action or DO_NOTHING)
+    return _update("generate_one", prompt, text, flags=flags, action=action or DO_NOTHING)
 
 
 async def choose(state: State, kit: Kit) -> State:
@@ -267,7 +267,7 @@ async def choose(state: State, kit: Kit) -> State:
     prompt = prompt_for("choose", kit.case, options=tuple(options.items()))
     table, text = await _one_word(kit, "choose", prompt, lambda table: names_option(table, len(options)))
     flags = [] if names_option(table, len(options)) else ["no_letter"]
-    return _written("choose", prompt, text, flags=flags, tokens=table)
+    return _update("choose", prompt, text, flags=flags, tokens=table)
 
 
 async def afford(state: State, kit: Kit) -> State:
@@ -302,10 +302,10 @@ async def certainty(state: State, kit: Kit) -> State:
     text = (await kit.chooser.complete(request)).text
     word = read_certainty(text)
     flags = ["invalid_certainty"] if word == "invalid" else []
-    return _written("certainty", prompt, text, flags=flags, certainty=word)
+    return _update("certainty", prompt, text, flags=flags, certainty=word)
 
 
-def _written(role: Role, prompt: Prompt, *texts: str, flags: Sequence[str], **fields: Any) -> State:
+def _update(role: Role, prompt: Prompt, *texts: str, flags: Sequence[str], **fields: Any) -> State:
     """Return the state update of a step: decision fields, prompt, raw answers and flags."""
     written = [(role, text) for text in texts]
     return {**fields, "prompts": [(role, prompt.text)], "raw": written, "flags": [*flags]}

@@ -15,7 +15,7 @@ from typing import Any, Final
 from simulator.ambik.files.published import READINGS, MetricCase
 from simulator.ambik.intents import Intent, is_found, parse_intent
 from simulator.ambik.items import PairItem
-from simulator.ambik.naming import bare, is_filler, named
+from simulator.ambik.naming import bare, is_filler, names_in
 from simulator.ambik.prompts import read_certainty
 from simulator.ambik.records import ABORTED, Outcome
 from simulator.ambik.terms import CONFORMAL, TASK_TYPES, IcrRule, Metrics, Settings, TaskType
@@ -109,7 +109,7 @@ def set_elements(
     objects: dict[str, None] = {}
     others: dict[str, None] = {}
     for text in without_fillers(predicted):
-        things = named(text, shortlist)
+        things = names_in(text, shortlist)
         objects |= dict.fromkeys(map(bare, things))
         others |= {} if things else {bare(text): None}
     return tuple(objects), tuple(others)
@@ -181,7 +181,7 @@ def _reference_ssc(cell: str, predicted: Sequence[str]) -> float:
 # ---- unit cases of the metrics, by the paper's rule and as in the published code
 
 
-def computed(case: MetricCase, mode: Metrics) -> Any:
+def computed_value(case: MetricCase, mode: Metrics) -> Any:
     """Return the value of a case's metric.
 
     Where the paper allows two readings (an intent whose concepts are spread over several options), this is an
@@ -212,14 +212,14 @@ def computed(case: MetricCase, mode: Metrics) -> Any:
             return means_by_type(((kind, size) for kind, size in values["rows"]), mode)
 
 
-def expected(case: MetricCase, mode: Metrics) -> Any:
+def expected_value(case: MetricCase, mode: Metrics) -> Any:
     """Return the value that the case expects."""
     return case.paper if mode == "paper" else case.reference
 
 
 def agrees(case: MetricCase, mode: Metrics) -> bool:
     """Return True if the computed and the expected value are equal."""
-    return _is_same(computed(case, mode), expected(case, mode))
+    return _is_same(computed_value(case, mode), expected_value(case, mode))
 
 
 def _is_same(value: Any, other: Any) -> bool:

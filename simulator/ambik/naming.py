@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
-from simulator.ambik.intents import folded
+from simulator.ambik.intents import fold
 from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.terms import APPLIANCES, DO_NOTHING, table
 
@@ -222,8 +222,8 @@ _LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
 
 
 def bare(text: str) -> str:
-    """Return an action normalized for comparison: `folded`, without a label and a final stop."""
-    return _LABEL.sub("", folded(text), count=1).rstrip(". ")
+    """Return an action normalized for comparison: `fold`, without a label and a final stop."""
+    return _LABEL.sub("", fold(text), count=1).rstrip(". ")
 
 
 @lru_cache(maxsize=8192)
@@ -235,15 +235,15 @@ def is_filler(text: str) -> bool:
 @lru_cache(maxsize=8192)
 def is_not_listed(text: str) -> bool:
     """Return True if an option is "none of the others" (spec 8.1)."""
-    return "not listed" in folded(text)
+    return "not listed" in fold(text)
 
 
-def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
+def names_in(text: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct `names` that occur in `text`, in the text's order, spelled as in `names`."""
     by_folded = _by_folded(tuple(names))
     if not by_folded:
         return ()
-    hits = _pattern(frozenset(by_folded)).finditer(folded(text))
+    hits = _pattern(frozenset(by_folded)).finditer(fold(text))
     taken: list[tuple[int, int, str]] = []
     spans = ((*hit.span(1), hit[2]) for hit in hits)
     for start, end, name in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):  # longest first
@@ -255,8 +255,8 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
 def names_any(text: str, wanted: Iterable[str], names: Iterable[str] = ()) -> bool:
     """Return True if `text` names one of `wanted`, where the scene also has `names`."""
     targets = list(wanted)
-    keys = set(map(folded, targets))
-    return any(folded(name) in keys for name in named(text, [*targets, *names]))
+    keys = set(map(fold, targets))
+    return any(fold(name) in keys for name in names_in(text, [*targets, *names]))
 
 
 def vocabulary(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
@@ -271,9 +271,9 @@ def context_affordance(option: str, things: Sequence[str], words: Iterable[str])
     has its name (a mug: a glass mug; Greek yogurt: a cup of Greek yogurt), if every kitchen has it (water, a
     stove), or if its name is only a measure (a cup of flour).
     """
-    listed = {folded(thing) for thing in things}
+    listed = {fold(thing) for thing in things}
     present = tuple(map(stems, (*things, *table("categories")["always_there"])))
-    others = (name for name in named(option, [*things, *words]) if folded(name) not in listed)
+    others = (name for name in names_in(option, [*things, *words]) if fold(name) not in listed)
     return float(all(_is_present(stems(name), present) or _is_measure(name, option) for name in others))
 
 
@@ -289,13 +289,13 @@ def _is_present(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> boo
 
 def _is_measure(name: str, option: str) -> bool:
     """Return True if a name occurs in an action only as an amount of something."""
-    every = re.findall(rf"\b{re.escape(folded(name))}s?\b(?: of\b)?", folded(option))
+    every = re.findall(rf"\b{re.escape(fold(name))}s?\b(?: of\b)?", fold(option))
     return stems(name)[-1] in kitchen().measures and all(hit.endswith(" of") for hit in every)
 
 
 @lru_cache(maxsize=1024)
 def _by_folded(names: tuple[str, ...]) -> Mapping[str, str]:
-    return {key: name for name in reversed(names) if (key := folded(name))}
+    return {key: name for name in reversed(names) if (key := fold(name))}
 
 
 @lru_cache(maxsize=1024)

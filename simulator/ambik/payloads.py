@@ -14,7 +14,7 @@ from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.terms import CONFORMAL, METHODS, settings_option
 from simulator.errors import InputError, SeatError
 from simulator.fields import plain_number
-from simulator.forms import measured
+from simulator.forms import measurements
 from simulator.jsonlines import Codec, without_none
 from simulator.seats import Reply
 
@@ -83,7 +83,7 @@ def answer_move(reply: Reply, question: str | None, *, asked: int, person: bool)
     if question is not None:
         payload["question"] = question
     if person:
-        payload |= person_mark("answer") | measured(reply.move or {}, USER)
+        payload |= person_mark("answer") | measurements(reply.move or {}, USER)
     return read_answer(reply), payload
 
 
@@ -102,7 +102,7 @@ def annotation_move(reply: Reply, draft: Draft, *, name: str, person: bool) -> M
     records = [{name: getattr(problem, name) for name in fields} for problem in problems]
     payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": records}
     if person:
-        payload |= person_mark("annotate") | measured(move, ANNOTATOR)
+        payload |= person_mark("annotate") | measurements(move, ANNOTATOR)
     return form.delete or (form.pair.ambiguous if form.pair else ""), payload
 
 

@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.measures import means
 from simulator.ambik.metrics import ALL, SHORT, ordered_types
-from simulator.ambik.naming import bare, named
+from simulator.ambik.naming import bare, names_in
 from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.terms import DEFAULT, NAMES, Settings, remark
@@ -179,7 +179,7 @@ def elements(outcome: Outcome, match: Literal["text", "objects"]) -> frozenset[H
     item = outcome.decision.item
     things = item.pair.things if isinstance(item, PairItem) else item.scenario.objects
     return frozenset(
-        tuple(sorted(map(bare, named(text, things)))) or bare(text) for text in outcome.predicted
+        tuple(sorted(map(bare, names_in(text, things)))) or bare(text) for text in outcome.predicted
     )
 
 

@@ -8,7 +8,7 @@
 | ``offline/item`` | the user that gives the data's answer if the question asks for it |
 | ``provider/model`` | as robot plays its method and words questions; as user knows what it wants |
 
-No robot sees the answer in the data: robots get items without it (`playing.blinded`).
+No robot sees the answer in the data: robots get items without it (`playing.blind_item`).
 
 Four baselines (`BASELINES`) are functions of the task, not players, and put the numbers in perspective.
 ``never asks`` does what ``offline/kitchen`` would do without asking; ``always asks`` always asks, and decides
@@ -30,7 +30,7 @@ from simulator.ambik.kitchen.reasoning import alternatives, judge, kitchen_case
 from simulator.ambik.methods import NOTHING, Background, decide, request_in
 from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.payloads import decision_payload
-from simulator.ambik.playing import ROBOT, USER, Options, RobotKnows, UserKnows, blinded
+from simulator.ambik.playing import ROBOT, USER, Options, RobotKnows, UserKnows, blind_item
 from simulator.ambik.prompts import Case, one_line, prompt_for, read_line
 from simulator.ambik.questions import answer_to, interpret, interpret_scenario, names_what_was_said
 from simulator.ambik.records import Decision, Exchange
@@ -283,7 +283,7 @@ def baseline_exchanges(
 
 
 def _exchange(item: DecideItem, name: str, context: Context, dialogue: Dialogue) -> Exchange:
-    case = kitchen_case(blinded(item, dialogue), context, (), dialogue)
+    case = kitchen_case(blind_item(item, dialogue), context, (), dialogue)
     action, marked, question = BASELINES[name](case)
     before = Decision(
         episode_id=f"{name} {item.id}",

@@ -110,7 +110,7 @@ def needs_question(item: DecideItem, dialogue: Dialogue = "before") -> bool | No
     return item.type == "preferences" and dialogue == "before"
 
 
-def blinded(item: DecideItem, dialogue: Dialogue = "before", offered: tuple[str, ...] = ()) -> DecideItem:
+def blind_item(item: DecideItem, dialogue: Dialogue = "before", offered: tuple[str, ...] = ()) -> DecideItem:
     """Return the item without what a robot must not know: intent, variants, shortlist, type, answer.
 
     Every item then looks like the ambiguous member of a preferences pair: nothing of the other member
@@ -149,7 +149,7 @@ class RobotKnows:
     """The robot's view of a task.
 
     Attributes:
-        item: scene, task, plan and offered options, without what a robot must not know (`blinded`); the
+        item: scene, task, plan and offered options, without what a robot must not know (`blind_item`); the
             data's question and answer only if the option dialogue is ``after``.
         exchanges: the questions asked in this episode, with their answers.
         must_act: True if the questions are used up, so that the robot cannot ask. If no questions are

@@ -88,10 +88,10 @@ def prompt_for(role: Role, case: Case, **more: object) -> Prompt:
         "full": case.context == "full_plan",
         **more,
     }
-    return rendered(role, case.language, variables)
+    return render_prompt(role, case.language, variables)
 
 
-def rendered(name: str, language: str, variables: Mapping[str, Any]) -> Prompt:
+def render_prompt(name: str, language: str, variables: Mapping[str, Any]) -> Prompt:
     """Render one of the package's templates and split it into the messages of a conversation.
 
     Raises:

@@ -51,7 +51,7 @@ from simulator.blocks import (
 from simulator.drawn_blocks import Amount, Amounts
 from simulator.form_blocks import Part
 from simulator.jsonlines import write_lines
-from simulator.research import Link, Look, ResearchPages, RunFile, Setting, Shown
+from simulator.research import Link, PageContent, PageRequest, ResearchPages, RunFile, Setting
 from simulator.research import Part as ResearchPart
 from simulator.runner.logged import PlayedItem
 from simulator.word_diff import word_diff
@@ -62,23 +62,23 @@ TARGET: Final = "target_success"
 _NOTHING: Final = "–"
 
 
-def read_once(look: Look, run: str) -> RunRead:
+def read_once(request: PageRequest, run: str) -> RunRead:
     """Return a run's decisions; they are read again only when more of its episodes have ended."""
-    ended = len(look.reader.endings(run))
-    read: RunRead = look.keep(f"read {run} {ended}", lambda: read_run(look.reader, run))
+    ended = len(request.reader.endings(run))
+    read: RunRead = request.keep(f"read {run} {ended}", lambda: read_run(request.reader, run))
     return read
 
 
-def episode(look: Look, id: str) -> Sequence[Block]:
+def episode(request: PageRequest, id: str) -> Sequence[Block]:
     """Return an episode's decision next to the other member of its pair; empty before the decision."""
-    read = read_once(look, look.run.id)
-    under = run_at_target(read, look.chosen.get(TARGET, ""))
+    read = read_once(request, request.run.id)
+    under = run_at_target(read, request.chosen.get(TARGET, ""))
     shown = next((entry for entry in under.entries if entry.decision.episode_id == id), None)
     if shown is None:
         return ()
     other = _other_member(under.entries, shown)
     both = [shown] if other is None else sorted((shown, other), key=lambda entry: entry.item.id)
-    members = [_member(look.reader, entry, both[-1], under, shown) for entry in both]
+    members = [_member(request.reader, entry, both[-1], under, shown) for entry in both]
     own = f"{read.options.settings.target_success:.2f}"
     notice = message("research.other_target", target=f"{under.settings.target_success:.2f}", own=own)
     return (
@@ -257,17 +257,17 @@ COMMAND: Final = "askback run ambik --method knowno --model local/smollm2"
 # ---- decisions
 
 
-def settings(look: Look) -> Sequence[Setting]:
+def settings(request: PageRequest) -> Sequence[Setting]:
     """Return the targets to choose from, by default the run's own; none for a run without a threshold."""
-    read = read_once(look, look.run.id)
+    read = read_once(request, request.run.id)
     own = f"{read.options.settings.target_success:g}"
-    return (_targets(look, own),) if read.movable and not is_calibrated(read.options) else ()
+    return (_targets(request, own),) if read.movable and not is_calibrated(read.options) else ()
 
 
-def fields(look: Look) -> Mapping[str, Mapping[str, str]]:
+def fields(request: PageRequest) -> Mapping[str, Mapping[str, str]]:
     """Return the fields by which decisions are filtered, under the chosen target, with their tasks last."""
     by_episode = {}
-    for entry in run_at_target(read_once(look, look.run.id), look.chosen.get(TARGET, "")).entries:
+    for entry in run_at_target(read_once(request, request.run.id), request.chosen.get(TARGET, "")).entries:
         known: dict[str, str] = {"type": entry.item.type}
         if (outcome := entry.outcome) is not None:
             facts = {"asks": outcome.help, "as_needed": entry.judged, "covered": outcome.covered}
@@ -277,25 +277,25 @@ def fields(look: Look) -> Mapping[str, Mapping[str, str]]:
     return by_episode
 
 
-def _targets(look: Look, usual: str) -> Setting:
-    chosen = look.chosen.get(TARGET, "")
+def _targets(request: PageRequest, usual: str) -> Setting:
+    chosen = request.chosen.get(TARGET, "")
     return Setting(TARGET, sorted({*TARGETS, *filter(read_target, (usual, chosen))}, key=float), usual)
 
 
 # ---- people's sets
 
 
-def people_sets(look: Look) -> Sequence[Shown]:
+def people_sets(request: PageRequest) -> Sequence[PageContent]:
     """Return a comparison of people's sets with models' prediction sets on the same tasks."""
-    models = [*conformal_runs(look.reader)]
+    models = [*conformal_runs(request.reader)]
     if not models:
         return Text(message("research.no_models"), "muted"), Passage([Span(COMMAND)])
-    beside, target = look.chosen.get("beside", ""), look.chosen.get(TARGET, "")
+    beside, target = request.chosen.get("beside", ""), request.chosen.get(TARGET, "")
     chosen = [beside] if beside in models else models
     outcomes = [
-        outcome for model in chosen for outcome in run_at_target(read_once(look, model), target).outcomes
+        outcome for model in chosen for outcome in run_at_target(read_once(request, model), target).outcomes
     ]
-    compared = compare_sets(decisions(look.reader, [look.run.id]), outcomes)
+    compared = compare_sets(decisions(request.reader, [request.run.id]), outcomes)
     if not compared.pairs:
         return (Text(message("research.no_task"), "muted"),)
     tasks: dict[str, list[SetPair]] = {}
@@ -360,7 +360,7 @@ RESEARCH: Final = ResearchPages(
         ResearchPart(
             name="sets",
             show=people_sets,
-            settings=lambda look: (Setting("beside", [*conformal_runs(look.reader)]), _targets(look, "")),
+            settings=lambda page: (Setting("beside", [*conformal_runs(page.reader)]), _targets(page, "")),
             where=_has_people,
         ),
     ),

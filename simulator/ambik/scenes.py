@@ -15,9 +15,9 @@ from typing import Any, Final, Literal, get_args
 
 from simulator.ambik.annotation.form import known_objects
 from simulator.ambik.data import FOLDER, load_pairs
-from simulator.ambik.intents import folded
+from simulator.ambik.intents import fold
 from simulator.ambik.kitchen.knowledge import sense
-from simulator.ambik.naming import kitchen, named, names_any, stem, stems, thing
+from simulator.ambik.naming import kitchen, names_any, names_in, stem, stems, thing
 from simulator.ambik.terms import APPLIANCES, table
 from simulator.seeds import derive_seed
 from simulator.tables.builtin import read_yaml
@@ -145,28 +145,28 @@ def absent(text: str, objects: Sequence[str]) -> tuple[str, ...]:
     comes from the tap or what the task itself makes.
     """
     present = tuple(dict.fromkeys((*objects, *APPLIANCES)))
-    unknown = tuple(name for name in present if folded(name) not in _known_names())
-    names = named(text, (*unknown, *vocabulary()))
-    return tuple(name for name in names if not _is_there(name, present) and _is_meant(name, folded(text)))
+    unknown = tuple(name for name in present if fold(name) not in _known_names())
+    names = names_in(text, (*unknown, *vocabulary()))
+    return tuple(name for name in names if not _is_there(name, present) and _is_meant(name, fold(text)))
 
 
 @cache
 def vocabulary() -> tuple[str, ...]:
     """Return the full names of all known kitchen things."""
     grouped = (name for group in all_groups() for name in group.objects)
-    names = {folded(name): name for name in (*APPLIANCES, *grouped, *known_objects(), *kitchen().things)}
+    names = {fold(name): name for name in (*APPLIANCES, *grouped, *known_objects(), *kitchen().things)}
     always = table("making")["always"]
     return tuple(name for key, name in names.items() if key not in always)
 
 
 @cache
 def _known_names() -> frozenset[str]:
-    return frozenset(map(folded, vocabulary()))
+    return frozenset(map(fold, vocabulary()))
 
 
 @lru_cache(maxsize=8192)
 def _is_there(name: str, there: tuple[str, ...]) -> bool:
-    if any(folded(name) == folded(other) or names_any(other, [name]) for other in there):
+    if any(fold(name) == fold(other) or names_any(other, [name]) for other in there):
         return True
     category = kitchen().by_words.get(stems(name), "")
     return bool(category) and any(thing(other).is_a(category) for other in there)
@@ -174,7 +174,7 @@ def _is_there(name: str, there: tuple[str, ...]) -> bool:
 
 def _is_meant(name: str, text: str) -> bool:
     """Return True if some occurrence of a name means a thing: not an amount, a verb or what is being made."""
-    places = re.finditer(rf"(?<!\w){re.escape(folded(name))}(?:e?s)?(?!\w)", text)
+    places = re.finditer(rf"(?<!\w){re.escape(fold(name))}(?:e?s)?(?!\w)", text)
     return any(_is_thing(stem(name), text[: place.start()], text[place.end() :]) for place in places)
 
 

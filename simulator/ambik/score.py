@@ -121,7 +121,7 @@ def _number(value: bool | None) -> float | None:
 _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct": "unambiguous"}
 
 
-def asked(
+def asking_record(
     item: Item, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked | None:
     """Return an episode's record of asking; None for annotations and for calibration runs."""

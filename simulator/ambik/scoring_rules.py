@@ -14,13 +14,13 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Final, Protocol
 
-from simulator.ambik.intents import folded
+from simulator.ambik.intents import fold
 from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.naming import bare
 from simulator.ambik.records import Letter
 from simulator.ambik.terms import Tokens
 from simulator.errors import InputError
-from simulator.models.weights import imported, load_local
+from simulator.models.weights import import_optional, load_local
 
 _NUMBERS: Final = "123456789"
 OPTIONS_PER_CALL: Final = 4
@@ -100,7 +100,7 @@ def probability_of_true(tokens: Iterable[Token]) -> float | None:
     """
     sums = dict.fromkeys(_TRUTH, 0.0)
     for token, logprob in tokens:
-        text = folded(token)
+        text = fold(token)
         for word in _TRUTH:
             if len(text) >= _BEGINNING and word.startswith(text):
                 sums[word] += math.exp(logprob)
@@ -287,7 +287,7 @@ class Encoder:
 
     def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
         """Return the cosine of each of `texts` with `to`."""
-        torch = imported("torch")
+        torch = import_optional("torch")
         batch = [*texts, to]
         encoded = self.tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
         encoded = encoded.to(self.model.device)
@@ -301,7 +301,7 @@ class Encoder:
 
 
 def _ngrams(text: str) -> Iterable[str]:
-    letters = folded(text)
+    letters = fold(text)
     for length in range(GRAMS[0], GRAMS[1] + 1):
         for start in range(len(letters) - length + 1):
             yield letters[start : start + length]

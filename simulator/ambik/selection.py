@@ -24,7 +24,7 @@ from simulator.ambik.items import (
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Member, Method, Part
 from simulator.errors import InputError
 from simulator.orders import Limit, Selection, names_all, read_words
-from simulator.seeds import balanced
+from simulator.seeds import draw_balanced
 
 CALIBRATION: Final = 100
 """The number of scenarios that KnowNo's authors calibrate on: the first ones."""
@@ -186,7 +186,7 @@ class KitchenSelection(Selection):
     def items(self, seed: int = 0) -> tuple[Item, ...]:
         """Return the items to play: those of the test part, or drafts."""
         if self.task == "annotate":
-            return draft_items(spread(load_drafts(self.data), self.limit))
+            return draft_items(spread_evenly(load_drafts(self.data), self.limit))
         return self.tests(seed)
 
     def tests(self, seed: int = 0) -> tuple[DecideItem, ...]:
@@ -195,7 +195,7 @@ class KitchenSelection(Selection):
             scenarios = self._scenarios("test", self.named_types)
             if self.limit is None:
                 return scenarios
-            return balanced(scenarios, self.limit, lambda item: item.type, lambda item: (), seed)
+            return draw_balanced(scenarios, self.limit, lambda item: item.type, lambda item: (), seed)
         types = self.named_types or AMBIGUITIES
         pairs = [
             pair
@@ -210,14 +210,14 @@ class KitchenSelection(Selection):
         fit = [pair for pair in pairs if _has_step(pair, self.members)] or pairs
         # AmbDif compares the members of a pair, so pairs are drawn, and at most one of them is split.
         count = -(-self.limit // len(self.members))
-        drawn = balanced(fit, count, lambda pair: pair.type, lambda pair: (), seed)
+        drawn = draw_balanced(fit, count, lambda pair: pair.type, lambda pair: (), seed)
         return pair_items(drawn, members=self.members)[: self.limit]
 
     def calibrating(self) -> tuple[DecideItem, ...]:
         """Return the items of the calibration part, of all types, since they share one threshold."""
         if self.dataset == "knowno":
-            return spread(self._scenarios("calibration", ()), self.calibration_limit)
-        return calibration_items(spread(load_pairs(self.data, "calibration"), self.calibration_limit))
+            return spread_evenly(self._scenarios("calibration", ()), self.calibration_limit)
+        return calibration_items(spread_evenly(load_pairs(self.data, "calibration"), self.calibration_limit))
 
     def _scenarios(self, part: Part, types: tuple[str, ...]) -> tuple[ScenarioItem, ...]:
         scenarios = load_scenarios(self.data)
@@ -236,7 +236,7 @@ class KitchenSelection(Selection):
         raise InputError(f"data {self.data!r} have no {part} scenarios{kinds}.")
 
 
-def spread(items: Sequence[T], limit: int | None) -> tuple[T, ...]:
+def spread_evenly(items: Sequence[T], limit: int | None) -> tuple[T, ...]:
     """Return at most `limit` items, spread evenly over all."""
     if limit is None or limit >= len(items):
         return tuple(items)

@@ -22,7 +22,7 @@ from simulator.runner.lobby import PERSON, Opponent, require_choice
 from simulator.runner.logged import ENDED
 from simulator.runner.machines import ActiveEpisode, Result
 from simulator.seeds import derive_seed
-from simulator.studies.declared import Drawn, PlaySessions
+from simulator.studies.declared import DrawnItem, PlaySessions
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
@@ -50,7 +50,7 @@ class AmbikSessions(PlaySessions):
 
     choices = Play
     # A robot that acts immediately would end a further episode before its user has seen it.
-    around = (CONSENT, READY, replace(READY, page=TELL, when=("further",), seat=USER, paired=False))
+    outer_steps = (CONSENT, READY, replace(READY, page=TELL, when=("further",), seat=USER, paired=False))
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Return the possible players in `seat` opposite a person: built-in, a second person, models."""
@@ -59,14 +59,14 @@ class AmbikSessions(PlaySessions):
         known = {ROBOT: robots, USER: (ITEM,)}
         return self._menu(known[seat]) if seat in known else ()
 
-    def beside(self, seat: str) -> Sequence[str]:
-        """See `PlaySessions.beside`: annotators work alone."""
+    def other_seats(self, seat: str) -> Sequence[str]:
+        """See `PlaySessions.other_seats`: annotators work alone."""
         return {ROBOT: (USER,), USER: (ROBOT,)}.get(seat, ())
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
-        """See `PlaySessions.drawn`. Tasks and drafts are built-in and in English.
+    ) -> DrawnItem:
+        """See `PlaySessions.draw_item`. Tasks and drafts are built-in and in English.
 
         A language model as robot plays the method Binary.
         """
@@ -75,12 +75,12 @@ class AmbikSessions(PlaySessions):
         drawn = uuid4().int >> 97
         if seat == ANNOTATOR:
             draft = DraftItem(draft=Random(drawn).choice(load_drafts()))
-            return Drawn(draft, options | {"task": "annotate"}, seat)
+            return DrawnItem(draft, options | {"task": "annotate"}, seat)
         options |= {"task": "decide", "questions": 1}
         if seats[ROBOT] != PERSON and not seats[ROBOT].startswith("offline/"):
             options["method"] = MODEL_METHOD
         # The item's own name would reveal the member of the pair, and people may see an episode's id.
-        return Drawn(drawn_item(play.type, drawn), options, seat)
+        return DrawnItem(drawn_item(play.type, drawn), options, seat)
 
     def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
         # Two people read the instructions concurrently, so both may begin before either is to move.

@@ -1,6 +1,6 @@
 """The pages of an episode, built from the graph's state and the item, and its result page.
 
-A robot sees the item as blinded by `playing.blinded`; a user also sees the clear task, which is their wish,
+A robot sees the item after `playing.blind_item`; a user also sees the clear task, which is their wish,
 and the data's answer, like a model as user.
 """
 

@@ -22,7 +22,7 @@ from simulator.ambik.files.pairs import KINDS, kind_of_pair, part_of
 from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, paper, remark
 from simulator.figures import Cell, Column, Table
-from simulator.reporting import plain
+from simulator.reporting import plain_values
 from simulator.runner.options import DataOption, JsonOption
 from simulator.runner.run_summary import say
 from simulator.stats import Interval, bootstrap_mean, wilson
@@ -185,7 +185,7 @@ def to_json(loaded: LoadedPairs) -> dict[str, Any]:
     return {
         "versions": {file.file: file.version for file in loaded.report.files},
         "oddities": loaded.report.counts,
-        "groups": plain(_by_group(loaded)),
+        "groups": plain_values(_by_group(loaded)),
         "paper": {
             "of": "june_2024",
             "these_data": is_june_2024(loaded),

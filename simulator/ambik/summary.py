@@ -53,7 +53,7 @@ def summary_section(reader: LogReader, run: str, *, exclude_aborted: bool = Fals
     outcomes = outcomes_of(first_decisions(played), options)
     player = str(seats.get(ROBOT) or seats.get(ANNOTATOR) or "person")
     method = NAMES[options.method] if options.method else ""
-    forms = sum(len(episode.of("annotate")) for episode in played)
+    forms = sum(len(episode.turns_of("annotate")) for episode in played)
     measured = measures(outcomes, options.settings) if outcomes else None
     exchange = exchange_measures(exchanges_of(played))
     # Without the calibration's data in this log, its guarantee cannot be checked.

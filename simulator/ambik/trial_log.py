@@ -24,7 +24,7 @@ from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrat
 from simulator.ambik.predicting import ScoredDecision, apply_threshold, calibrate, prepare, recalibrate
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, Outcome, PairForm
 from simulator.ambik.terms import CONFORMAL, Settings
-from simulator.runner.logged import ENDED, PlayedItem, played_items, required_run, sitter
+from simulator.runner.logged import ENDED, PlayedItem, occupant, played_items, required_run
 
 _RUNS_SHOWN: Final = 5
 
@@ -55,9 +55,9 @@ def first_decisions(episodes: Iterable[PlayedItem]) -> tuple[Decision, ...]:
 def exchanges_of(episodes: Iterable[PlayedItem]) -> tuple[Exchange, ...]:
     """Return the episodes in which the robot could ask, before and after the answers."""
     return tuple(
-        Exchange.of(made, robot=played.who(ROBOT), user=played.who(USER), aborted=_is_aborted(played))
-        for played in episodes
-        if played.episode.options.get("questions", 0) and (made := _decisions_or_nothing(played))
+        Exchange.of(made, robot=each.occupant(ROBOT), user=each.occupant(USER), aborted=_is_aborted(each))
+        for each in episodes
+        if each.episode.options.get("questions", 0) and (made := _decisions_or_nothing(each))
     )
 
 
@@ -70,12 +70,12 @@ def forms_of(episodes: Iterable[PlayedItem]) -> tuple[PairForm, ...]:
     """Return the annotators' forms of episodes."""
     return tuple(
         replace(
-            read_pair_form(played.item.draft, turn.payload["form"], annotator=played.who(ANNOTATOR)),
+            read_pair_form(played.item.draft, turn.payload["form"], annotator=played.occupant(ANNOTATOR)),
             seconds=turn.seconds,
         )
         for played in episodes
         if isinstance(played.item, DraftItem)
-        for turn in played.of("annotate")
+        for turn in played.turns_of("annotate")
     )
 
 
@@ -96,7 +96,7 @@ def _decisions_or_nothing(played: PlayedItem) -> tuple[Decision, ...]:
         method=options.method or "offline",
         context=options.context,
         dialogue=options.dialogue,
-        generator=played.who(ROBOT),
+        generator=played.occupant(ROBOT),
         chosen=(),
         asked=False,
         flags=(ABORTED,),
@@ -108,10 +108,10 @@ def decisions_of(played: PlayedItem) -> tuple[Decision, ...]:
     """Return all decisions of an episode, in order, with their answers."""
     if isinstance(played.item, DraftItem):
         return ()
-    answers = {turn.payload["asked"]: turn.text for turn in played.of("answer")}
+    answers = {turn.payload["asked"]: turn.text for turn in played.turns_of("answer")}
     return tuple(
         decision(turn, played.episode, played.item, answer=answers.get(turn.number, ""))
-        for turn in played.of("decide")
+        for turn in played.turns_of("decide")
     )
 
 
@@ -120,7 +120,7 @@ def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = ""
     made = read_decision(
         turn.payload, item, episode_id=episode.id, run=episode.run_id, answer=answer, seconds=turn.seconds
     )
-    return replace(made, generator=sitter(episode, ROBOT)) if made.method == "person" else made
+    return replace(made, generator=occupant(episode, ROBOT)) if made.method == "person" else made
 
 
 def options_of(reader: LogReader, run_id: str) -> Options:

@@ -6,8 +6,8 @@ data have lines of keywords for every pair. For a KnowNo scenario the original p
 with the option "none of the others", that option is right if no other is.
 
 Intent coverage (spec 10) looks for words in a text, so an action that names everything covers everything. An
-action is right (`takes`) if it realises the complete intent and names no alternative: no other object of the
-shortlist, no thing of the nearest category with others in the scene, no other amount. Things in the clear
+action is right (`fulfils`) if it realises the complete intent and names no alternative: no other object of
+the shortlist, no thing of the nearest category with others in the scene, no other amount. Things in the clear
 task are not alternatives. Additions in brackets, and sentences that only repeat an answer, are ignored.
 """
 
@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from simulator.ambik.intents import Intent, acceptable, folded, realises
+from simulator.ambik.intents import Intent, acceptable, fold, realises
 from simulator.ambik.items import DecideItem, Pair, PairItem, Scenario
-from simulator.ambik.naming import Thing, bare, is_filler, is_not_listed, named, names_any, stems, thing
+from simulator.ambik.naming import Thing, bare, is_filler, is_not_listed, names_any, names_in, stems, thing
 from simulator.ambik.questions import interpret, interpret_scenario
 from simulator.ambik.records import Decision
 from simulator.ambik.terms import Settings, TaskType, table
@@ -94,13 +94,13 @@ def fits(scenario: Scenario, option: str) -> bool:
     """Return True if an option's text does what the user of a scenario wants (spec 9)."""
     if is_filler(option) or is_not_listed(option):
         return False
-    text = folded(option)
+    text = fold(option)
     if _CLEAN.search(text) and _DIRTY_WORD.search(text):
         return False
     same = _sponge_names(scenario.objects)
-    text, objects = same(text), [same(folded(name)) for name in scenario.objects]
-    intended = [same(folded(name)) for name in scenario.intended]
-    place = same(folded(scenario.location))
+    text, objects = same(text), [same(fold(name)) for name in scenario.objects]
+    intended = [same(fold(name)) for name in scenario.intended]
+    place = same(fold(scenario.location))
     if place == PICK_UP:
         return _picked_up(text, intended, objects)
     if _PLACE.search(place) or place in BINS:
@@ -120,7 +120,7 @@ def _intents(item: PairItem, decision: Decision, settings: Settings) -> Sequence
 
 
 def _picked_up(text: str, intended: Iterable[str], objects: Sequence[str]) -> bool:
-    if _PLACE.search(text) or len(named(text, objects)) > 1:
+    if _PLACE.search(text) or len(names_in(text, objects)) > 1:
         return False
     return names_any(text, intended, objects)
 
@@ -135,7 +135,7 @@ def _put_beside(text: str, intended: Iterable[str], place: str, objects: Sequenc
 
 def _sponge_names(objects: Iterable[str]) -> Callable[[str], str]:
     # All sponges are the same unless the scene has both a clean and a dirty one.
-    names = [folded(name) for name in objects]
+    names = [fold(name) for name in objects]
     two = all(any(name.startswith(kind) for name in names) for kind in ("clean sponge", "dirty sponge"))
 
     def same(text: str) -> str:
@@ -153,7 +153,7 @@ _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
 _TOO_WIDE: Final = ("tool", "utensil", "kitchenware", "tableware", "ingredient")
 
 
-def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
+def fulfils(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
     """Return True if an action does what the user of a pair wants and names no alternative.
 
     Returns:
@@ -161,18 +161,18 @@ def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
     """
     if pair.intent is None or pair.intent.malformed:
         return None
-    done = what_is_done(action, answers, (*pair.clear_plan, *pair.ambiguous_plan, pair.clear, pair.ambiguous))
+    done = bare_action(action, answers, (*pair.clear_plan, *pair.ambiguous_plan, pair.clear, pair.ambiguous))
     return realises(pair.intent, done) and not names_alternative(pair, done)
 
 
-def what_is_done(action: str, answers: Iterable[str] = (), given: Iterable[str] = ()) -> str:
+def bare_action(action: str, answers: Iterable[str] = (), task_texts: Iterable[str] = ()) -> str:
     """Return an action without additions in brackets and without sentences that repeat an answer.
 
-    `given`: texts of the task; brackets that occur in them are kept.
+    `task_texts`: brackets that occur in them are kept.
     """
-    kept = {folded(brackets) for text in given for brackets in _BRACKETS.findall(text)}
+    kept = {fold(brackets) for text in task_texts for brackets in _BRACKETS.findall(text)}
     text = action
-    while (shorter := _BRACKETS.sub(lambda hit: hit[0] if folded(hit[0]) in kept else " ", text)) != text:
+    while (shorter := _BRACKETS.sub(lambda hit: hit[0] if fold(hit[0]) in kept else " ", text)) != text:
         text = shorter
     sentences = {_strip_sentence(part) for answer in answers for part in (answer, *_SENTENCE.split(answer))}
     first, *rest = _SENTENCE.split(text) or [""]
@@ -186,7 +186,7 @@ def _strip_sentence(sentence: str) -> str:
 def names_alternative(pair: Pair, action: str) -> bool:
     """Return True if an action names a thing or an amount that is an alternative to the one wanted."""
     names, words, numbers = _alternatives(pair)
-    if any(folded(name) in names for name in named(action, pair.things)):
+    if any(fold(name) in names for name in names_in(action, pair.things)):
         return True
     if any(word in words for word in stems(action)):
         return True
@@ -202,8 +202,8 @@ def _alternatives(pair: Pair) -> tuple[frozenset[str], frozenset[str], frozenset
     things = tuple(map(thing, pair.things))
     # Things that the clear task names are not alternatives, unless the shortlist has them.
     listed = {each.name for each in shortlist} & set(pair.shortlist)
-    fit = {each.name for each in target} | set(named(clear, pair.things)) - listed
-    fit |= set(named(pair.clear_step, [*pair.things, *listed]))
+    fit = {each.name for each in target} | set(names_in(clear, pair.things)) - listed
+    fit |= set(names_in(pair.clear_step, [*pair.things, *listed]))
     group = dict.fromkeys((*shortlist, *(each for goal in target for each in _nearest_kind(goal, things))))
     others = [each for each in group if each.name not in fit]
     # A word that also names another thing does not identify an alternative: the cheese of the cheese knife.
@@ -218,7 +218,7 @@ def _alternatives(pair: Pair) -> tuple[frozenset[str], frozenset[str], frozenset
         _numbers(way.text) for concept in pair.intent.concepts for way in concept.alternatives
     ):
         numbers = _numbers(f"{clear} {pair.intent.text} {ambiguous}")
-    return frozenset(folded(other.name) for other in others), frozenset(distinctive), numbers
+    return frozenset(fold(other.name) for other in others), frozenset(distinctive), numbers
 
 
 def _nearest_kind(goal: Thing, things: Sequence[Thing]) -> tuple[Thing, ...]:
@@ -237,7 +237,7 @@ def _numbers(text: str) -> frozenset[str]:
 
 
 def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool | None:
-    """Return True if an action does what is wanted and nothing else (`takes`), or fits a scenario (spec 9).
+    """Return True if an action does what is wanted and nothing else (`fulfils`), or fits a scenario (spec 9).
 
     None if there is no action or no valid intent.
     """
@@ -245,7 +245,7 @@ def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool
         return None
     if not isinstance(item, PairItem):
         return fits(item.scenario, action) if item.scenario.intended else None
-    return takes(item.pair, action, answers)
+    return fulfils(item.pair, action, answers)
 
 
 def right_in_the_end(

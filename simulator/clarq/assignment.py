@@ -25,7 +25,7 @@ from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
-from simulator.seeds import balanced, derive_seed
+from simulator.seeds import derive_seed, draw_balanced
 from simulator.studies import Cell
 from simulator.studies.material import OppositeSettings, OppositeStudy
 from simulator.studies.parts import Several
@@ -77,9 +77,9 @@ class DialogueStudy(OppositeStudy[Settings]):
         if number is None or self.study.conditions:
             return tasks
         seed = derive_seed(self.study.seed, "items")
-        return balanced(tasks, number, lambda task: task.type, lambda task: (), seed)
+        return draw_balanced(tasks, number, lambda task: task.type, lambda task: (), seed)
 
-    def taken(self, items: Mapping[Cell, Task]) -> Mapping[Cell, Task]:
+    def choose_items(self, items: Mapping[Cell, Task]) -> Mapping[Cell, Task]:
         """Return `items` after checking that each exists in every language of the pages.
 
         Raises:

@@ -41,9 +41,9 @@ from simulator.jsonlines import Duplicates, DuplicatesOption
 from simulator.models import ModelOptions, Needs
 from simulator.reporting import Report, Section, json_text, print_report
 from simulator.runner.build import Models
-from simulator.runner.command import asked_how, refuse_idle_options
+from simulator.runner.command import answer_options, refuse_idle_options
 from simulator.runner.logged import ERASED
-from simulator.runner.options import NO_FLAGS, JsonOption, ModelFlags, asks_models
+from simulator.runner.options import NO_FLAGS, JsonOption, ModelFlags, with_model_options
 from simulator.seats import Line
 from simulator.stats import SHARE, Bounds, cluster_bootstrap
 from trees import Frontier
@@ -236,7 +236,7 @@ def _disagreement(turn: Mapping[Any, Any]) -> str:
     )
 
 
-@asks_models
+@with_model_options
 def audit_provider(
     sources: Annotated[list[str], typer.Argument(help="published results files, or names of runs")],
     provider: Annotated[
@@ -277,7 +277,7 @@ def audit_provider(
         compared, outcomes = asyncio.run(
             _audit_named(provider, dialogues, options, multi=multi, replays=replayed)
         )
-        asked = asked_how(options)
+        asked = answer_options(options)
         sections = [
             audit_section(
                 compared, outcomes, provider=provider, multi=multi, show=show, erased=erased, asked=asked

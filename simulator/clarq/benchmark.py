@@ -29,7 +29,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     metrics=(
         Metric("success", "S", unsuccessful=0.0),
-        Metric("aqd", "D", "seeker turns"),
+        Metric("aqd", "D", "provider turns"),
         Metric("aql", "L", "words or characters"),
     ),
     load=later("simulator.clarq.data:load_items"),
@@ -39,7 +39,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     asking=AskingSpec(
         robot="seeker",
         user="provider",
-        read=later("simulator.clarq.score:asked"),
+        read=later("simulator.clarq.score:asking_record"),
         read_item=later("simulator.clarq.data:read_item"),
         notes=AskingNotes(
             need="person until every node has been given, then nothing", useful="a node", right="success"

@@ -27,7 +27,7 @@ import numpy as np
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
 from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci
-from simulator.clarq.lexical import PATTERNS, clauses, corrected, is_question, load_table, sentences, topics
+from simulator.clarq.lexical import PATTERNS, clauses, correct, is_question, load_table, sentences, topics
 from simulator.clarq.task_index import Floats, indexed
 from trees import OPENING, Frontier, Language, Tree
 
@@ -100,7 +100,7 @@ class Reading:
     def __init__(self, situation: Situation) -> None:
         language = situation.task.language
         self.index = indexed(situation.task)
-        utterance = corrected(situation.utterance, language)
+        utterance = correct(situation.utterance, language)
         self.brief = len(utterance) <= BRIEF[language]
         if self.brief:
             utterance = self.index.speller.correct(utterance)

@@ -169,7 +169,7 @@ def chinese_places(text: str) -> list[Placed]:
     return terms
 
 
-def corrected(text: str, language: Language) -> str:
+def correct(text: str, language: Language) -> str:
     """Return `text` with misspelt question words corrected."""
     text = _MISSPELT[language].sub(lambda match: _MISSPELLINGS[match.group().lower()], text)
     if language == "en":

@@ -69,7 +69,7 @@ class ClarqMachine(EpisodeMachine[graph.Table, graph.State]):
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
     replay = staticmethod(replay)
-    scored = staticmethod(
+    compute_scores = staticmethod(
         lambda id, task, turns, judgments, options: score_rows(id, score_episode(task, turns, judgments))
     )
 

@@ -29,7 +29,7 @@ from simulator.clarq.review import (
     expectable_nodes,
     possible_errors,
     read_reviews,
-    unanswered,
+    unanswered_parts,
     write_changes,
 )
 from simulator.clarq.score import REVIEW_SUCCESS
@@ -39,7 +39,7 @@ from simulator.drawn_blocks import ReplayTurn
 from simulator.errors import InputError
 from simulator.judging import Form, JudgingForm, Opinions
 from simulator.reporting import Section
-from simulator.research import DataPages, Entry, Link, Look, ResearchPages, RunFile
+from simulator.research import DataPages, Entry, Link, PageRequest, ResearchPages, RunFile
 from simulator.runner.logged import ENDED, required_run
 from simulator.studies.people import PREVIEW
 from trees import Language, Task
@@ -47,11 +47,11 @@ from trees import Language, Task
 _MARKS: Final = ("type", "node", "hallucination", "failure", "success", "text", "done")
 
 
-def episode(look: Look, id: str) -> Sequence[Block]:
+def episode(request: PageRequest, id: str) -> Sequence[Block]:
     """Return a dialogue turn by turn next to its tree; nothing until it has ended."""
-    if look.reader.ending(id) is None:
+    if request.reader.ending(id) is None:
         return ()
-    return _dialogue_blocks(_replay(look.reader, look.reader.episode(id)), _turn_with_guards)
+    return _dialogue_blocks(_replay(request.reader, request.reader.episode(id)), _turn_with_guards)
 
 
 def write_reviews(reader: LogReader, run: str, path: Path) -> None:
@@ -203,7 +203,7 @@ def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
     """Return the form for a dialogue: fields on each turn, on the dialogue, and on its missing nodes."""
     dialogue: Replay = case.thing()
     review = form or Review()
-    left = unanswered(dialogue, review)
+    left = unanswered_parts(dialogue, review)
     # In a finished review, unmarked turns count as correct.
     unmarked = sum(step.reviewable and step.turn.number not in review.provider for step in dialogue.steps)
     success = Group((Field(name="success", kind="choice", choices=(_YES, _NO), keys="sf"),), "dialogue")

@@ -33,7 +33,7 @@ from simulator.errors import InputError
 from simulator.fields import first_fault
 from simulator.frames import Frames
 from simulator.jsonlines import CODE, Duplicates, DuplicatesOption
-from simulator.reports import build_report, print_whole
+from simulator.reports import build_report, print_run_report
 from simulator.runner.logged import erased_episodes
 from simulator.runner.machines import task_turns
 from simulator.runner.run_summary import print_problems, say
@@ -93,8 +93,8 @@ class Dialogue:
     @property
     def complete(self) -> bool:
         """Return True if the seeker obtained every node."""
-        given = {index for step in self.steps for index in step.given}
-        return given.issuperset(self.task.tree.by_index)
+        obtained = {index for step in self.steps for index in step.given}
+        return obtained.issuperset(self.task.tree.by_index)
 
     def situation(self, step: ProviderStep) -> Situation:
         """Return the situation of the provider's experts before a step."""
@@ -237,8 +237,8 @@ def _steps(tree: Tree, language: Language, lines: Sequence[Line]) -> Iterator[Pr
     for position in spoken[1:]:
         text = lines[position].text
         opens = not frontier.opened and contains(text, tree.opening, language)
-        given = tuple(node.index for node in frontier.available if contains(text, node.text, language))
-        step = ProviderStep(position, frontier, given, opens)
+        nodes = tuple(node.index for node in frontier.available if contains(text, node.text, language))
+        step = ProviderStep(position, frontier, nodes, opens)
         yield step
         frontier = step.after
 
@@ -342,14 +342,14 @@ def _rows(dialogue: Dialogue, run: Run) -> EpisodeRows:
         seats={SEEKER: PUBLISHED, PROVIDER: PUBLISHED},
         seed=0,
     )
-    given = {step.position: [*[OPENING] * step.opens, *step.given] for step in dialogue.steps}
+    nodes_at = {step.position: [*[OPENING] * step.opens, *step.given] for step in dialogue.steps}
     turns = [
         Turn(
             episode_id=episode.id,
             number=number,
             seat=line.seat,
             text=line.text,
-            payload={"give": given[number]} if number in given else {},
+            payload={"give": nodes_at[number]} if number in nodes_at else {},
         )
         for number, line in enumerate(dialogue.lines)
     ]
@@ -379,7 +379,7 @@ def import_clarq(
             imported = import_results(results, writer, run)
         with LogReader(path) as reader:
             console.print(f"[dim]run[/dim] {imported.id} [dim]in[/dim] {path}")
-            print_whole(
+            print_run_report(
                 console, build_report(BENCHMARK, Frames(log=reader, runs=(imported.id,), draws=False))
             )
         results.print_left_out()

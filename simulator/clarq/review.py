@@ -151,7 +151,7 @@ def _changes(
             _check_note(replay, place, text)
             yield NOTE, place, {"text": text.strip()}
     if after.done != before.done:
-        if after.done and (left := unanswered(replay, after)):
+        if after.done and (left := unanswered_parts(replay, after)):
             raise InputError(f"still to be answered: {', '.join(left)}", code="unsaid", count=len(left))
         yield DONE, None, {"done": after.done}
 
@@ -188,7 +188,7 @@ def _check_note(replay: Replay, number: int | None, text: str) -> None:
         )
 
 
-def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
+def unanswered_parts(replay: Replay, review: Review) -> tuple[str, ...]:
     """Return the unanswered parts of a review: ``success``, and missing nodes without a reason."""
     if review.success:
         return ()

@@ -46,13 +46,13 @@ from simulator.models import (
     Request,
     run_preflight,
 )
-from simulator.models.schema import parsed
+from simulator.models.schema import parse_answer
 from simulator.orders import Limit, RunOrder, RunSpec, Selection
 from simulator.runner.build import Models
-from simulator.runner.command import Afterwards, RunRequest, asked_how, read_ranges, refuse_idle_options
+from simulator.runner.command import Afterwards, RunRequest, answer_options, read_ranges, refuse_idle_options
 from simulator.runner.options import ModelFlags
 from simulator.runner.run_summary import say
-from simulator.seeds import balanced
+from simulator.seeds import draw_balanced
 from trees import Language, Task
 from trees.model import Split
 
@@ -166,7 +166,7 @@ async def _judge_case(case: _Case, log: LogWriter, model: ChatModel, name: str) 
             prompt_version=prompt.version,
             episode_id=case.episode_id,
         )
-        answer: JudgeAnswer = parsed(await model.complete(request), request).parsed
+        answer: JudgeAnswer = parse_answer(await model.complete(request), request).parsed
         await log.write(
             Judgment(
                 id=f"{case.episode_id}/{JUDGE}/{name}/{index}",
@@ -209,7 +209,7 @@ class DialogueSelection(Selection):
         ]
         if self.limit is None:
             return tuple(tasks)
-        return balanced(tasks, self.limit, lambda task: task.language, lambda task: (task.type,), seed)
+        return draw_balanced(tasks, self.limit, lambda task: task.language, lambda task: (task.type,), seed)
 
 
 def _requests(order: RunOrder[DialogueSelection, Rules]) -> list[RunRequest]:
@@ -286,7 +286,7 @@ async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReade
     try:
         judge = models(name)
         await run_preflight(judge, Needs(schema=True))
-        decoding = asked_how(options)
+        decoding = answer_options(options)
         await judge_run(reader, log, run_id, judge, decoding=decoding, on_lost=_warn_no_verdict)
     finally:
         await models.close()

@@ -288,7 +288,7 @@ class _SeekerTurn(NamedTuple):
     nodes: tuple[str, ...]
 
 
-def asked(
+def asking_record(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
     """Return the record of asking of an ended dialogue."""

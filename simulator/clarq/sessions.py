@@ -19,7 +19,7 @@ from simulator.runner.lobby import Opponent
 from simulator.runner.logged import ENDED
 from simulator.runner.machines import ItemChoice, ItemGroup, Result, SeatPage
 from simulator.seats import Reply
-from simulator.studies.declared import Drawn, PlaySessions, chosen_item
+from simulator.studies.declared import DrawnItem, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY, Step
 from trees import Task
 from trees.model import task_type
@@ -37,7 +37,7 @@ class ClarqSessions(PlaySessions):
     In a study, the provider says at the end whether the seeker succeeded; in free play they may (`judge`).
     """
 
-    around = (
+    outer_steps = (
         CONSENT,
         replace(READY, when=("first",)),
         Step(
@@ -50,7 +50,7 @@ class ClarqSessions(PlaySessions):
     )
     choices = Choices
     judges: ClassVar[tuple[str, ...]] = (PROVIDER,)
-    loads: ClassVar[bool] = True
+    loads_items: ClassVar[bool] = True
 
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
         """Return the tasks in a language, grouped by type."""
@@ -64,18 +64,18 @@ class ClarqSessions(PlaySessions):
         """Return the players for `seat`: built-in, a second person, models with a key."""
         return self._menu([self.benchmark.seat(seat).usual])
 
-    def offered(self, seat: str) -> Sequence[Opponent]:
+    def allowed_players(self, seat: str) -> Sequence[Opponent]:
         """Return all accepted players; the built-in seeker has styles that the menu does not list."""
         styles = [Opponent(f"offline/seeker:{style}", True) for style in STYLES if seat == SEEKER]
         return [*self.opponents(seat), *styles]
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
-        """See `PlaySessions.drawn`; languages without tasks use the English ones."""
+    ) -> DrawnItem:
+        """See `PlaySessions.draw_item`; languages without tasks use the English ones."""
         chosen = Choices.model_validate(rules)
         tasks = load_items(self.data, "zh" if language == "zh" else "en")
-        return Drawn(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
+        return DrawnItem(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""

@@ -193,7 +193,7 @@ class TaskIndex:
 
     def likeness(self, rows: Rows, given: tuple[str, ...]) -> tuple[Floats, Floats]:
         """Return weighted cosines of rows with nodes and with explanations; shape (rows, nodes) each."""
-        weights = self._weighed(given)
+        weights = self._weights_without(given)
         shared = (rows.known * weights.squares) @ self._nodes_and_explanations
         left = rows.known**2 @ weights.squares + rows.unknown_squares * self._unknown**2
         cosines = shared / np.sqrt(left[:, None] * weights.norms + 1e-9)
@@ -206,7 +206,7 @@ class TaskIndex:
             The weighted share of the focus that the node covers; the share that its kinds cover; and the
             similarity of the focus to the foci of the explanation. Shape (rows, nodes) each.
         """
-        weights = self._weighed(given)
+        weights = self._weights_without(given)
         shared = (rows.known * weights.topics) @ self._nodes_kinds_foci
         total = rows.known @ weights.topics + rows.unknown * self._unknown + FLOOR
         norms = rows.known**2 @ weights.topics + rows.unknown_squares * self._unknown
@@ -224,7 +224,7 @@ class TaskIndex:
         present = (rows.known >= NEAR).astype(float) @ self._own
         return np.asarray(present / np.maximum(self._own_sizes, 1.0))
 
-    def _weighed(self, given: tuple[str, ...]) -> Weights:
+    def _weights_without(self, given: tuple[str, ...]) -> Weights:
         """Return topic weights by inverse document frequency over the nodes not in `given`."""
         if given not in self._weights:
             texts, foci = (np.split(self._nodes_kinds_foci, 3, axis=1)[part] for part in (0, 2))

@@ -210,10 +210,10 @@ def _style(
         return style
     by_fold = {fold: replace(part, rejection=style.rejection) for fold, part in by_fold.items()}
     shares = np.concatenate([Assessment(lesson.reading, by_fold[lesson.fold]).shares for lesson in several])
-    given = np.concatenate(
+    labels = np.concatenate(
         [np.isin(range(len(lesson.reading.available)), lesson.positions).astype(float) for lesson in several]
     )
-    fitted = fit_logistic(SHARES, shares, given, SMALL_PENALTY)
+    fitted = fit_logistic(SHARES, shares, labels, SMALL_PENALTY)
     return replace(style, several=replace(fitted, bias=round(fitted.bias - math.log(SEVERAL), DIGITS)))
 
 

@@ -17,20 +17,20 @@ from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog
-from simulator.asking import AskingRecords, askable, askings, load_asking
+from simulator.asking import AskingRecords, askable, asking_spec, read_asking
 from simulator.commands.asking_measures import Row, rows
 from simulator.commands.report import RunsArgument
 from simulator.errors import InputError
 from simulator.figures import Bars, Cell, Figure, Panel, Table, save
+from simulator.output_files import write_atomically
 from simulator.reporting import Report, Section
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
 from simulator.runner.run_summary import print_aborted
 from simulator.stats import Interval
-from simulator.whole import write_whole
 
 Columns = Mapping[str, str]
 """Heading -> field of a row."""
-Shown = Callable[[str, Any], Cell]
+ToCell = Callable[[str, Any], Cell]
 """A function from a heading and a row's value to the cell that is shown."""
 DRAWN_AS: Final = ("png", "svg", "csv")
 _TITLE: Final = "Asking back"
@@ -110,7 +110,7 @@ def report_asking(
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"--out {out} is a file; name a folder")
     with LogReader(log or default_path(), with_excluded=with_excluded) as reader:
-        report = build_report(askings(reader, runs, exclude_aborted=exclude_aborted), users=users)
+        report = build_report(read_asking(reader, runs, exclude_aborted=exclude_aborted), users=users)
     written = [] if out is None else write(report, out)
     if as_json:
         typer.echo(json.dumps(plain(report), ensure_ascii=False, allow_nan=False, indent=1))
@@ -126,19 +126,19 @@ def build_report(records: AskingRecords, *, users: bool = False) -> AskingReport
     return AskingReport(records, overall, rows(records.askings, by_user=users, by_kind=True))
 
 
-def whole_table(rows: Sequence[Row], title: str = "") -> Table:
+def full_table(rows: Sequence[Row], title: str = "") -> Table:
     """Return one table with all columns, for files."""
     return _table(title, rows, _NAMES, _COLUMNS, lambda head, cell: cell)
 
 
-def whole_report(records: AskingRecords, *, by_kind: bool = False, users: bool = False) -> Report:
+def full_report(records: AskingRecords, *, by_kind: bool = False, users: bool = False) -> Report:
     """Return a report with one table of all columns, the figure, and every episode as data."""
     report = build_report(records, users=users)
     lines, figure = report.by_kind if by_kind else report.rows, asking_figure(report.rows)
     section = Section(
         name="asking",
         title=_TITLE,
-        tables=[whole_table(lines)],
+        tables=[full_table(lines)],
         figures=[] if figure is None else [figure],
         remarks=notes(lines),
         data=plain(report),
@@ -168,7 +168,7 @@ def _shown_table(title: str, columns: Columns, rows: Sequence[Row], names: Seque
 
 
 def _filled_table(
-    title: str, rows: Sequence[Row], names: Sequence[str], columns: Columns, shown: Shown
+    title: str, rows: Sequence[Row], names: Sequence[str], columns: Columns, shown: ToCell
 ) -> Table:
     """Return a table without empty names and columns."""
     filled = {
@@ -179,7 +179,7 @@ def _filled_table(
     )
 
 
-def _table(title: str, rows: Sequence[Row], names: Sequence[str], columns: Columns, shown: Shown) -> Table:
+def _table(title: str, rows: Sequence[Row], names: Sequence[str], columns: Columns, shown: ToCell) -> Table:
     cells = [
         [
             *(_name(row, name) for name in names),
@@ -220,7 +220,7 @@ def _bars(row: Row) -> Bars:
 def notes(rows: Iterable[Row]) -> tuple[str, ...]:
     """Return notes on how to read tables with these rows, for each of their benchmarks."""
     names = {row.benchmark for row in rows}
-    parts = {name: load_asking(name).notes for name in askable() if name in names}
+    parts = {name: asking_spec(name).notes for name in askable() if name in names}
     titled = [(catalog.find(name).title, part) for name, part in parts.items() if part is not None]
     need = " ".join(f"{title}: {part.need}." for title, part in titled)
     useful = "; ".join(f"{title}: {part.useful}" for title, part in titled)
@@ -273,10 +273,10 @@ def write(report: AskingReport, folder: Path) -> list[str]:
         InputError: if a file cannot be written.
     """
     text = json.dumps(plain(report), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    written = [write_whole(folder / "asking.json", text)]
+    written = [write_atomically(folder / "asking.json", text)]
     for name, lines in (("asking", report.rows), ("asking-by-kind", report.by_kind)):
-        written.append(write_whole(folder / f"{name}.csv", whole_table(lines, _TITLE).to_csv()))
-        written.append(write_whole(folder / f"{name}.tex", printed_table(lines).to_latex()))
+        written.append(write_atomically(folder / f"{name}.csv", full_table(lines, _TITLE).to_csv()))
+        written.append(write_atomically(folder / f"{name}.tex", printed_table(lines).to_latex()))
     if (figure := asking_figure(report.rows)) is not None:
         written += [save(figure, folder / f"{figure.name}.{suffix}") for suffix in DRAWN_AS]
     return list(map(str, written))

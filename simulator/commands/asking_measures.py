@@ -17,7 +17,7 @@ from simulator.stats import (
     cluster_bootstrap,
     interval_of,
     paired_bootstrap,
-    resampled,
+    resample,
     share,
     share_difference,
 )
@@ -107,13 +107,13 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         if episode.told.may_ask and (episode.asked or not episode.told.aborted)
     ]
 
-    def asked(*needs: str) -> Interval | None:
+    def share_asked(*needs: str) -> Interval | None:
         return _share([(episode, asked) for episode, need, asked in decisions if need in needs])
 
     def right(among: Sequence[Asking]) -> Interval | None:
         return _share([(episode, bool(episode.told.right)) for episode in among])
 
-    needed, not_needed = asked("person"), asked("inferred", "nothing")
+    needed, not_needed = share_asked("person"), share_asked("inferred", "nothing")
     return Row(
         benchmark=benchmark,
         robot=robot,
@@ -121,8 +121,8 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         kind=kind,
         episodes=len(episodes),
         when_needed=needed,
-        when_inferred=asked("inferred"),
-        when_nothing=asked("nothing"),
+        when_inferred=share_asked("inferred"),
+        when_nothing=share_asked("nothing"),
         when_not=not_needed,
         youden=_youden(
             [(each.cluster, need == "person", asked) for each, need, asked in decisions], needed, not_needed
@@ -190,7 +190,7 @@ def _youden(
         cells, place = sums.setdefault(item, [0.0] * 4), 0 if is_needed else 2
         cells[place] += asked
         cells[place + 1] += 1
-    drawn = resampled(np.array(list(sums.values())))
+    drawn = resample(np.array(list(sums.values())))
     with np.errstate(invalid="ignore", divide="ignore"):
         both = drawn[:, [0, 2]] / drawn[:, [1, 3]]
     if (np.nanmax(both, axis=0) - np.nanmin(both, axis=0) < 1e-12).any():

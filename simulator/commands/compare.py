@@ -18,7 +18,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog, frames
 from simulator.benchmark import Benchmark, Metric
-from simulator.commands.report import OutOption, RunsArgument, tell
+from simulator.commands.report import OutOption, RunsArgument, output_report
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Report, Section
@@ -81,7 +81,7 @@ def compare(
     """Compare runs of one benchmark, paired by item: differences, intervals, tests, detectable effects."""
     with LogReader(log or default_path(), with_excluded=with_excluded) as reader:
         report = comparison(reader, runs, metric or (), exclude_aborted=exclude_aborted)
-    tell(report, out, form="json" if as_json else "text")
+    output_report(report, out, form="json" if as_json else "text")
 
 
 def comparison(

@@ -164,11 +164,11 @@ def data_add(
     }
     if benchmark not in known:
         raise InputError(f"data cannot be added for {benchmark!r}; known are {', '.join(known)}")
-    from simulator.tables.registering import say_added
+    from simulator.tables.registering import print_added
 
-    with nullcontext() if replace else datasets.keeping():
+    with nullcontext() if replace else datasets.refuse_replacing():
         added = known[benchmark](path, name or benchmark, partial)
-    say_added(added)
+    print_added(added)
 
 
 @data_app.command("list")

@@ -35,7 +35,7 @@ from simulator.reporting import (
     report_latex,
     write_report,
 )
-from simulator.reports import build_report, print_whole
+from simulator.reports import build_report, print_run_report
 from simulator.runner.build import machine_of
 from simulator.runner.options import (
     DataOption,
@@ -150,10 +150,10 @@ def _report(
         written = [*spec.write(source)] if spec.write else []
     form: Format = "json" if values["as_json"] else values["form"]
     suffixes = read_suffixes(values["suffix"])
-    tell(report, values["out"], form=form, title=benchmark.title, written=written, suffixes=suffixes)
+    output_report(report, values["out"], form=form, title=benchmark.title, written=written, suffixes=suffixes)
 
 
-def tell(
+def output_report(
     report: Report,
     out: Path | None,
     *,
@@ -177,7 +177,7 @@ def tell(
         case "latex":
             typer.echo(report_latex(report), nl=False)
         case _:
-            print_whole(Console(), report)
+            print_run_report(Console(), report)
     problems = report.problems
     print_problems(title, problems.faults, problems.unreadable, problems.passed_over, [*files, *written])
     for sentence in problems.unexpected:

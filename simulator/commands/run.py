@@ -29,7 +29,7 @@ from simulator.orders import RunOrder, RunSpec, Selection, items_of, play_order
 from simulator.runner import options as shared
 from simulator.runner.command import RunRequest, RunSettings
 from simulator.runner.options import LOCAL, MODEL_OPTIONS, Engine, ModelFlags, command_of, read_resources
-from simulator.seeds import stratified
+from simulator.seeds import draw_strata
 
 RUN_OPTIONS: Final[Mapping[str, AnnotatedOption]] = {
     "repeat": (shared.RepeatOption, 1),
@@ -135,7 +135,7 @@ def _declared_requests(order: RunOrder[Selection, Any]) -> list[RunRequest]:
     assert order.benchmark.load is not None
     items, limit = order.benchmark.load(order.selection.data), order.selection.limit
     if limit is not None:
-        items = stratified(items, limit, lambda item: (), order.settings.seed)
+        items = draw_strata(items, limit, lambda item: (), order.settings.seed)
     return [order.request(items)]
 
 
@@ -218,7 +218,7 @@ class RunForm:
     fields: tuple[FormField, ...]
     offered: frozenset[str]
 
-    def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def read_values(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the chosen values, converted to their types; defaults and empty values are left out.
 
         Raises:

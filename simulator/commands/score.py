@@ -22,7 +22,7 @@ from logs.paths import default_path
 from logs.rows import Judgment, Score
 from simulator import catalog
 from simulator.benchmark import Benchmark
-from simulator.catalog import attempt, fault_in
+from simulator.catalog import attempt, package_error
 from simulator.errors import InputError
 from simulator.runner.build import load_machine, machine_of
 from simulator.runner.logged import PlayedItem, played_items, required_run
@@ -37,7 +37,7 @@ from simulator.runner.options import (
     JsonOption,
     ModelFlags,
     WorkersOption,
-    asks_models,
+    with_model_options,
 )
 from simulator.runner.spreading import engine_of, in_order
 
@@ -76,7 +76,7 @@ def score_command(
 ) -> None:
     """Score a run again from its logged turns; the new scores are appended to the log."""
     from simulator.reporting import json_text
-    from simulator.reports import print_whole, require_complete, run_summary  # these bring pandas
+    from simulator.reports import print_run_report, require_complete, run_summary  # these bring pandas
 
     path, engine = log or default_path(), engine_of(executor, workers, worth=False)
     with LogReader(path) as reader:
@@ -100,11 +100,11 @@ def score_command(
     if as_json:
         typer.echo(json_text(report))
     else:
-        print_whole(Console(), report)
+        print_run_report(Console(), report)
     require_complete(report)
 
 
-score_app.command(_RUN)(asks_models(score_command))
+score_app.command(_RUN)(with_model_options(score_command))
 
 
 def score_run(
@@ -136,7 +136,7 @@ def _scores(machine: AnyMachine, episodes: Iterable[_Episode]) -> Iterator[Score
         try:
             yield from machine.score(played.item, played.turns, judgments, played.episode.options)
         except Exception as error:
-            raise fault_in(f"{machine.name}: score of {played.episode.id}", error) from error
+            raise package_error(f"{machine.name}: score of {played.episode.id}", error) from error
 
 
 def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str) -> Iterator[Score]:

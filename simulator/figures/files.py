@@ -19,7 +19,7 @@ from simulator.figures.geometry import grid
 from simulator.figures.interactive import FONT, to_plotly
 from simulator.figures.look import DARK, LIGHT
 from simulator.figures.spec import Figure, Level, Line, Mark
-from simulator.whole import write_whole
+from simulator.output_files import write_atomically
 
 COLUMN: Final = 8.5
 """Width of one column of a two-column paper, in centimetres."""
@@ -51,7 +51,7 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     write = writers.get(path.suffix.lower())
     if write is None:
         raise InputError(f"{path}: figures are saved as {', '.join(writers)}; choose one of these suffixes")
-    return write_whole(path, write())
+    return write_atomically(path, write())
 
 
 def rows(figure: Figure) -> list[dict[str, Any]]:

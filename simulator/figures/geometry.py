@@ -74,12 +74,12 @@ def has_horizontal_bars(figure: Figure) -> bool:
     columns = _columns(figure, 4)
     room = _ROOM[0] if columns == 1 else _ROOM[1] // columns
     widths = [
-        [max(map(cells, wrap(name, LABEL))) + 1 for name in categories(panel)] for panel in figure.panels
+        [max(map(text_width, wrap(name, LABEL))) + 1 for name in categories(panel)] for panel in figure.panels
     ]
     return all(widths) and max(map(sum, widths)) > room
 
 
-def depth(panel: Panel) -> float:
+def panel_height(panel: Panel) -> float:
     """Return the height of a panel with horizontal bars, in lines of text."""
     names = categories(panel)
     bars = 0.7 * sum(isinstance(mark, Bars) for mark in panel.marks)
@@ -196,7 +196,7 @@ def y_ticks(panel: Panel) -> tuple[float, ...] | None:
     return _QUARTERS if y_range(panel) == (0, 1) else None
 
 
-def same(values: Sequence[object]) -> bool:
+def all_equal(values: Sequence[object]) -> bool:
     """Return True if all values are equal."""
     return all(value == values[0] for value in values)
 
@@ -206,7 +206,7 @@ def last_in_column(figure: Figure, number: int, columns: int) -> bool:
     return number + columns >= len(figure.panels)
 
 
-def cells(text: str) -> int:
+def text_width(text: str) -> int:
     """Return the width of a text in Latin letters; a Chinese character counts as two."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
@@ -215,7 +215,7 @@ def wrap(text: str, width: int) -> list[str]:
     """Return a text as lines of at most `width` letters, broken at spaces and between Chinese characters."""
     lines = [""]
     for piece in _PIECES.findall(text):
-        if lines[-1] and cells(lines[-1] + piece.rstrip()) > width:
+        if lines[-1] and text_width(lines[-1] + piece.rstrip()) > width:
             lines.append("")
         lines[-1] += piece.lstrip() if not lines[-1] else piece
     return [line.rstrip() for line in lines]

@@ -10,14 +10,14 @@ from simulator.figures.geometry import (
     SIDE_LABEL,
     Boxes,
     Entry,
+    all_equal,
     boxes,
     categories,
-    depth,
     grid,
     has_horizontal_bars,
     last_in_column,
     legend,
-    same,
+    panel_height,
     whiskers,
     wrap,
     x_ticks,
@@ -96,7 +96,7 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
 
 def _row_height(figure: Figure) -> float:
     if has_horizontal_bars(figure):
-        return _LINE * max(map(depth, figure.panels))
+        return _LINE * max(map(panel_height, figure.panels))
     return PANEL_HEIGHT[min(grid(figure)[1], 4)]
 
 
@@ -237,14 +237,14 @@ def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
     rows, columns = grid(figure)
     row, column = divmod(number, columns)
     horizontal, tail = has_horizontal_bars(figure), _tail(number)
-    shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
+    shared_y = all_equal([(panel.y_label, y_range(panel)) for panel in figure.panels])
     gap_x = (0.035 if shared_y else 0.09) if columns > 1 else 0
     wide = (1 - gap_x * (columns - 1)) / columns
     gap_y = _GAP / (rows * _row_height(figure) + (rows - 1) * _GAP)
     high = (1 - gap_y * (rows - 1)) / rows
     left, top = column * (wide + gap_x), 1 - row * (high + gap_y)
     below = [panel.y_label if horizontal else panel.x_label for panel in figure.panels]
-    label_below = last_in_column(figure, number, columns) or not same(below)
+    label_below = last_in_column(figure, number, columns) or not all_equal(below)
     named = categories(panel)
     ticks = tuple(range(len(named))) if named else x_ticks(panel)
     width = SIDE_LABEL if horizontal else LABEL

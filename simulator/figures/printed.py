@@ -27,15 +27,15 @@ from simulator.figures.geometry import (
     SIDE_LABEL,
     Boxes,
     Entry,
+    all_equal,
     boxes,
     categories,
-    cells,
-    depth,
     grid,
     has_horizontal_bars,
     last_in_column,
     legend,
-    same,
+    panel_height,
+    text_width,
     whiskers,
     wrap,
     x_ticks,
@@ -115,7 +115,7 @@ def draw(figure: Figure, width: float) -> Drawing:
     each = width / columns
     row = min(max(each * _SHAPE.get(columns, 0.84), 2.9), _TALLEST.get(rows, 4.4))
     if has_horizontal_bars(figure):
-        row = 1 + _LINE * max(map(depth, figure.panels))
+        row = 1 + _LINE * max(map(panel_height, figure.panels))
     drawing = Drawing(figsize=(width / INCH, rows * row / INCH))
     FigureCanvasAgg(drawing)
     entries = legend(figure)
@@ -229,7 +229,7 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
 def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:
     panel, horizontal = figure.panels[number], has_horizontal_bars(figure)
     first = number % columns == 0
-    shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
+    shared_y = all_equal([(panel.y_label, y_range(panel)) for panel in figure.panels])
     values = axes.xaxis if horizontal else axes.yaxis
     axes.set_xlim(*(y_window if horizontal else x_window)(panel))
     axes.set_ylim(*(x_window(panel)[::-1] if horizontal else y_window(panel)))
@@ -240,7 +240,7 @@ def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -
         letters = _letters(width - (1.2 if columns == 1 else 0.35), size * 1.1)
         axes.set_title("\n".join(wrap(panel.title, letters)), loc="left")
     below = [panel.y_label if horizontal else panel.x_label for panel in figure.panels]
-    if last_in_column(figure, number, columns) or not same(below):
+    if last_in_column(figure, number, columns) or not all_equal(below):
         axes.set_xlabel(below[number])
     if first or not shared_y:
         axes.set_ylabel(panel.x_label if horizontal else panel.y_label)
@@ -270,7 +270,7 @@ def _categories(axes: Axes, named: Sequence[str], width: float) -> None:
     size = float(matplotlib.rcParams["xtick.labelsize"])
     letters = _letters((width - 1) / len(named), size)
     wrapped = [wrap(name, letters) for name in named]
-    fits = all(cells(line) <= letters for lines in wrapped for line in lines)
+    fits = all(text_width(line) <= letters for lines in wrapped for line in lines)
     if not fits:
         wrapped = [wrap(name, _SLANTED) for name in named]
     texts = ["\n".join(lines) for lines in wrapped]

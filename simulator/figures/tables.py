@@ -126,7 +126,7 @@ class Table:
         for row in self.rows:
             cells = []
             for cell, head, text in zip(row, self.heads, texts, strict=True):
-                latex = "--" if cell is None else escape_latex(shown(cell, head))
+                latex = "--" if cell is None else escape_latex(cell_text(cell, head))
                 number = isinstance(cell, int | float) and not latex.startswith("\\")  # "<" is a command
                 cells.append(latex if text or number or not siunitx else _braced(latex))
             lines.append(_latex_row(cells))
@@ -154,7 +154,7 @@ class Table:
         return any(isinstance(row[place], str) for row in self.rows)
 
 
-def shown(cell: Cell, column: Column) -> str:
+def cell_text(cell: Cell, column: Column) -> str:
     """Return a cell as displayed: ``0.53 [0.48, 0.58]``, ``0.53``, ``12``; empty for None."""
     if cell is None:
         return ""
@@ -219,8 +219,8 @@ def _as_plain(cell: Cell) -> Any:
 
 def _as_rich(cell: Cell, column: Column) -> Text:
     if not isinstance(cell, Interval):
-        return Text(shown(cell, column))
-    value, _, interval = shown(cell, column).partition(" ")
+        return Text(cell_text(cell, column))
+    value, _, interval = cell_text(cell, column).partition(" ")
     return Text.assemble((value, "bold"), " ", (interval, "dim"))
 
 

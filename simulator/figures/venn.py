@@ -16,7 +16,7 @@ from typing import Any, Final
 from simulator.errors import InputError
 from simulator.figures.files import COLUMN
 from simulator.figures.look import DARK, LIGHT
-from simulator.whole import write_whole
+from simulator.output_files import write_atomically
 
 _RADIUS: Final = 92.0
 _CENTRES: Final = ((142.0, 128.0), (238.0, 128.0), (190.0, 211.0))
@@ -113,11 +113,11 @@ class Venn:
         """
         path = Path(path)
         if path.suffix == ".svg":
-            return write_whole(path, self.svg().encode())
+            return write_atomically(path, self.svg().encode())
         if path.suffix == ".csv":
-            return write_whole(path, self.csv().encode())
+            return write_atomically(path, self.csv().encode())
         if path.suffix == ".png":
-            return write_whole(path, _png(self, width))
+            return write_atomically(path, _png(self, width))
         raise InputError(f"{path}: Venn diagrams are saved as .svg, .png or .csv; choose one of these")
 
     def plain(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from simulator.handmethat.score import options_of, score_episode
 from simulator.runner.machines import task_turns
 
 
-def asked(
+def asking_record(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
     """Return the record of an episode; `options` are used only if it broke off before the instruction.
@@ -43,7 +43,7 @@ def asked(
         right=scores.success,
         may_ask=played.questions != 0,
         manner=("sees all",) if played.mode == "full" else (),
-        price=float(sum(question.payload["cost"] for question, _ in _answered(turns))),
+        price=float(sum(question.payload["cost"] for question, _ in _exchanges(turns))),
     )
 
 
@@ -54,10 +54,10 @@ def need_of(item: Task) -> Need:
 
 def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
     """Return each answered question with its answer."""
-    return tuple((str(question.payload["command"]), answer.text) for question, answer in _answered(turns))
+    return tuple((str(question.payload["command"]), answer.text) for question, answer in _exchanges(turns))
 
 
-def _answered(turns: Sequence[Turn]) -> list[tuple[Turn, Turn]]:
+def _exchanges(turns: Sequence[Turn]) -> list[tuple[Turn, Turn]]:
     kinds = ("question", "answer")
     return [pair for pair in pairwise(turns) if tuple(turn.payload.get("kind") for turn in pair) == kinds]
 

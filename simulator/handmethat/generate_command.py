@@ -33,11 +33,11 @@ from simulator.handmethat.items import LEVELS, Level, Sample, item_row
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import FORMER, load_profile
 from simulator.handmethat.statistics import facts_of, statistics, statistics_report, to_csv
+from simulator.output_files import write_atomically
 from simulator.reporting import print_report
 from simulator.runner.command import read_ranges
 from simulator.runner.options import LOCAL, ExecutorOption, JsonOption, RootSeedOption
 from simulator.runner.spreading import engine_of
-from simulator.whole import write_whole
 
 BALANCED: Final = "balanced"
 FREE: Final = "free"
@@ -83,8 +83,8 @@ def generate_command(
     start = time.monotonic()
     path = (log or default_path()) if into_log else None
     try:
-        with _log_items(path, plan, out) as note, progress(console, plan) as tell:
-            tally = generate_folder(plan, out, engine=engine, tell=tell, log=note)
+        with _log_items(path, plan, out) as note, progress(console, plan) as report:
+            tally = generate_folder(plan, out, engine=engine, report=report, log=note)
     except KeyboardInterrupt:
         console.print("Interrupted. Run the same command again to continue.")
         raise typer.Exit(130) from None
@@ -216,7 +216,7 @@ def progress(console: Console, plan: Plan) -> Iterator[Report]:
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("episodes", total=plan.episodes, levels="")
 
-        def tell(tally: Tally) -> None:
+        def report(tally: Tally) -> None:
             for _, facts in tally.kept:
                 counts[facts.level] += 1
             quotas = plan.quotas
@@ -224,7 +224,7 @@ def progress(console: Console, plan: Plan) -> Iterator[Report]:
             words = " ".join(f"L{level} {count}{quota[level]}" for level, count in counts.items())
             bar.update(task, completed=sum(counts.values()), levels=words)
 
-        yield tell
+        yield report
 
 
 @contextmanager
@@ -290,8 +290,8 @@ def stats_command(
         plan = make_plan(profile or "v2", episodes, levels, quest_mix, templates, seed, demos=False)
         engine = engine_of(executor, workers, worth=episodes >= WORTH_WORKERS)
         tally = Tally()
-        with progress(Console(stderr=True), plan) as tell:
-            for group in run_batch(plan, engine=engine, tell=tell, files=False):
+        with progress(Console(stderr=True), plan) as report:
+            for group in run_batch(plan, engine=engine, report=report, files=False):
                 tally.add(group)
         numbers = statistics([facts for _, facts in tally.kept], tally.rejections)
     if not (as_json or as_csv):
@@ -301,4 +301,4 @@ def stats_command(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        write_whole(out, text)
+        write_atomically(out, text)

@@ -170,7 +170,7 @@ def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
         "error": step.outcome.error or step.refused or None,
         "reason": step.outcome.reason,
         "reward": step.outcome.reward,
-        "cost": spent(table.play, step),
+        "cost": step_cost(table.play, step),
         "over": step.over,
     }
     if step.outcome.answer is not None:
@@ -229,7 +229,7 @@ def outcome_text(play: Play, step: Step) -> str:
     return "\n".join(filter(None, (step.outcome.observation, view)))
 
 
-def spent(play: Play, step: Step) -> int:
+def step_cost(play: Play, step: Step) -> int:
     """Return the cost of a step in points, without the reward for success."""
     success = play.game.costs.success if step.over == "success" else 0
     return success - step.outcome.reward

@@ -29,7 +29,7 @@ from simulator.handmethat.hierarchy import STATES, hierarchy, kind_as_listed
 from simulator.handmethat.meanings.model import QUESTS, Grounding, Meaning, describe
 from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
 from simulator.jsonlines import Codec
-from simulator.seeds import balanced, stratified
+from simulator.seeds import draw_balanced, draw_strata
 
 Level = Literal[1, 2, 3, 4]
 LEVELS: Final[tuple[Level, ...]] = (1, 2, 3, 4)
@@ -264,11 +264,11 @@ class Sample:
         indices = range(len(strata))
         count = len(strata) if self.limit is None else self.limit
         if self.shares == "proportional":
-            return stratified(indices, count, lambda i: strata[i], self.seed)
+            return draw_strata(indices, count, lambda i: strata[i], self.seed)
         if self.per_level is not None:
             levels = Counter(stratum.level for stratum in strata)
             count = min(count, sum(min(self.per_level, size) for size in levels.values()))
-        return balanced(indices, count, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
+        return draw_balanced(indices, count, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
 
     def to_json(self, population: int) -> dict[str, Any]:
         """Return the sample as JSON for the log; `population`: number of episodes it was drawn from."""

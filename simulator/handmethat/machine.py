@@ -66,7 +66,7 @@ class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
     table = staticmethod(graph.Table)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
-    scored = staticmethod(
+    compute_scores = staticmethod(
         lambda id, item, turns, judgments, options: score_rows(id, score_episode(item.task, turns))
     )
     # Two steps per move, and some for the instruction and the closing line.

@@ -18,7 +18,7 @@ from simulator.handmethat.meanings.render import render_meaning, render_utteranc
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reveal import counts_card, demo_card, percent, readings_card
-from simulator.research import DataPages, Entry, Look, ResearchPages, Setting
+from simulator.research import DataPages, Entry, PageRequest, ResearchPages, Setting
 from simulator.runner.machines import task_turns
 from trees import Language
 
@@ -27,22 +27,22 @@ _MOST: Final = 0.5
 """Probabilities below the first are muted; from the second on they are emphasised."""
 
 
-def episode(look: Look, id: str) -> Sequence[Block]:
+def episode(request: PageRequest, id: str) -> Sequence[Block]:
     """Return an episode as it was after the chosen turn; no blocks before the instruction."""
-    row, turns = look.reader.episode(id), task_turns(look.reader.turns(id))
+    row, turns = request.reader.episode(id), task_turns(request.reader.turns(id))
     if not turns:
         return ()
-    task, language = task_from_row(look.reader.item(row.item_hash)), _language(row.language)
-    last, chosen = len(turns) - 1, look.chosen.get("step", "")
+    task, language = task_from_row(request.reader.item(row.item_hash)), _language(row.language)
+    last, chosen = len(turns) - 1, request.chosen.get("step", "")
     step = min(int(chosen), last) if chosen.isdecimal() else 0
-    mode: Mode | None = None if look.chosen.get("seen") == "robot" else "full"
+    mode: Mode | None = None if request.chosen.get("seen") == "robot" else "full"
     details = json.dumps(show.details(turns[step]), ensure_ascii=False, indent=2)
     return (
         Walk(step, last),
         *show.watch(Posed(task, language), turns, step, mode=mode),
         Card(message("result.log"), [Talk(show.lines(graph.rebuild(turns[: step + 1])))]),
         Card(message("research.about_turn"), [Passage([Span(details)])], folded=True),
-        show.meant(task, language),
+        show.meaning_card(task, language),
         readings_card(task, language),
     )
 
@@ -68,7 +68,7 @@ def show_episode(data: str, name: str, language: str) -> Sequence[Block]:
     task, spoken = load_episode(data, name), _language(language)
     goal = "\n\n".join(show.goal_lines(task, spoken))
     return (
-        show.meant(task, spoken),
+        show.meaning_card(task, spoken),
         Card(message("before"), [show.story(task, spoken), *([Text(goal, "muted")] if goal else [])]),
         readings_card(task, spoken),
         counts_card(task),
@@ -119,6 +119,6 @@ def _chance(value: float) -> str | Cell:
 
 RESEARCH: Final = ResearchPages(
     episode=episode,
-    settings=lambda look: (Setting("seen", ("all", "robot"), "all"),),
+    settings=lambda request: (Setting("seen", ("all", "robot"), "all"),),
     data=DataPages(entries=entries, show=show_episode),
 )

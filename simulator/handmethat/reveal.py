@@ -117,7 +117,7 @@ def _in_words(play: Play, command: str) -> str:
 
 def _explanation_blocks(replay: Replay) -> Iterator[Block]:
     task, language = replay.play.task, replay.play.language
-    yield show.meant(task, language)
+    yield show.meaning_card(task, language)
     yield readings_card(task, language)
     yield counts_card(task)
     title = "" if task.goal_index is None else activity_title(task.goal_index, language)

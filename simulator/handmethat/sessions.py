@@ -17,7 +17,7 @@ from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, Posed
 from simulator.handmethat.reveal import Replay, result
 from simulator.runner.lobby import Opponent, require_choice
 from simulator.runner.machines import Result
-from simulator.studies.declared import Drawn, PlaySessions, chosen_item
+from simulator.studies.declared import DrawnItem, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
@@ -39,9 +39,9 @@ class HandMeThatSessions(PlaySessions):
     Pages show no task's name, since published names reveal what is meant.
     """
 
-    around = (CONSENT, replace(READY, when=("first",)))
+    outer_steps = (CONSENT, replace(READY, when=("first",)))
     choices = Choices
-    loads: ClassVar[bool] = True
+    loads_items: ClassVar[bool] = True
     languages: ClassVar[tuple[str, ...]] = get_args(Language)
 
     @cached_property
@@ -53,17 +53,17 @@ class HandMeThatSessions(PlaySessions):
         """Return who can sit in `seat`: built-in players, a second person, and models with a key."""
         return self._menu((GIVER,) if seat == HUMAN else (*_ROBOTS, *_OTHER_ROBOTS))
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
-        """See `PlaySessions.drawn`. All texts are in `language`, except commands, which are English."""
+    ) -> DrawnItem:
+        """See `PlaySessions.draw_item`. All texts are in `language`, except commands, which are English."""
         require_choice("language", language, self.languages)
         chosen = Choices.model_validate(rules)
         # The first read takes seconds: keep the event loop free.
         tasks = await asyncio.to_thread(lambda: self.tasks)
         task = chosen_item(tasks if item else _filter_level(tasks, chosen.level), item)
         spoken: Language = "zh" if language == "zh" else "en"
-        return Drawn(Posed(task, spoken), {"mode": chosen.mode}, _key(task.id))
+        return DrawnItem(Posed(task, spoken), {"mode": chosen.mode}, _key(task.id))
 
     async def replay(self, episode_id: str, seat: str) -> Result:
         """See `StudySessions.replay`."""

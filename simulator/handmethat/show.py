@@ -227,7 +227,7 @@ def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
     return tuple(steps)
 
 
-def why(task: Task, language: Language) -> str:
+def level_explanation(task: Task, language: Language) -> str:
     """Return a sentence that explains the level of the task."""
     useful = set(task.useful)
     pattern: str = wording(language)["why"][task.level]
@@ -239,12 +239,12 @@ def why(task: Task, language: Language) -> str:
     )
 
 
-def meant(task: Task, language: Language) -> Card:
+def meaning_card(task: Task, language: Language) -> Card:
     """Return the card with instruction, meaning and level."""
     facts: list[tuple[Words, Words]] = [
         (message("result.said"), instruction_text(task, language)),
         (message("result.meant"), render_meaning(task.world, task.meaning, language)),
-        (message("result.level", level=task.level), why(task, language)),
+        (message("result.level", level=task.level), level_explanation(task, language)),
     ]
     return Card(message("result.said_meant"), [Facts(facts)])
 

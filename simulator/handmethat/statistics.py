@@ -57,7 +57,7 @@ def statistics(episodes: Sequence[Facts], rejections: Mapping[str, int] | None =
         "by_quest": {str(quest): _counts(group["level"]) for quest, group in facts.groupby("quest")},
         "strict4": int(strict.sum()) if strict.notna().all() else None,
         "spreads": [
-            spread(measure, facts[measure].dropna().tolist())
+            summarise(measure, facts[measure].dropna().tolist())
             for measure in MEASURES
             if facts[measure].notna().any()
         ],
@@ -65,7 +65,7 @@ def statistics(episodes: Sequence[Facts], rejections: Mapping[str, int] | None =
     }
 
 
-def spread(measure: str, values: Sequence[float]) -> dict[str, Any]:
+def summarise(measure: str, values: Sequence[float]) -> dict[str, Any]:
     """Return mean, deviation, range and quantiles of at least one value; `measure`: a key of `MEASURES`."""
     array = np.asarray(values, dtype=float)
     return {

@@ -62,12 +62,12 @@ class State(NamedTuple):
 
     def contents(self, container: int) -> list[int]:
         """Return the entities directly in or on `container`, in the order of creation."""
-        found, place = [], self.place
+        contents, place = [], self.place
         entity = place.find(container)
         while entity >= 0:
-            found.append(entity)
+            contents.append(entity)
             entity = place.find(container, entity + 1)
-        return found
+        return contents
 
     def with_place(self, entity: int, container: int) -> State:
         """Return the state with `entity` moved to `container` (`NOTHING`: taken from its place)."""

@@ -11,9 +11,9 @@ from simulator.judging.desk import (
     Form,
     JudgingForm,
     Opinions,
-    in_own_order,
+    rater_order,
     require_known,
-    third_decides,
+    with_third_rater,
 )
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "Form",
     "JudgingForm",
     "Opinions",
-    "in_own_order",
+    "rater_order",
     "require_known",
-    "third_decides",
+    "with_third_rater",
 ]

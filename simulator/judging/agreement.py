@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from simulator.stats import SHARE, Bounds, Floats, Interval, interval_of, resampled
+from simulator.stats import SHARE, Bounds, Floats, Interval, interval_of, resample
 
 T = TypeVar("T", bound=Hashable)
 Distance = Callable[[T, T], float]
@@ -178,7 +178,7 @@ def cluster_kappa(
         tables[place[cluster], label[left], label[right]] += 1
     columns = tables.reshape(len(place), -1)
 
-    def observed(sums: Floats) -> Floats:
+    def agreement(sums: Floats) -> Floats:
         shares: Floats = sums[:, :: len(label) + 1].sum(axis=1) / sums.sum(axis=1)
         return shares
 
@@ -186,10 +186,10 @@ def cluster_kappa(
         drawn = sums.reshape(-1, len(label), len(label))
         expected = (drawn.sum(axis=1) * drawn.sum(axis=2)).sum(axis=1) / sums.sum(axis=1) ** 2
         certain = np.isclose(expected, 1)
-        return np.where(certain, np.nan, (observed(sums) - expected) / np.where(certain, 1.0, 1 - expected))
+        return np.where(certain, np.nan, (agreement(sums) - expected) / np.where(certain, 1.0, 1 - expected))
 
     measures = {
-        "observed": Measure(columns, observed, len(first), SHARE),
+        "observed": Measure(columns, agreement, len(first), SHARE),
         "kappa": Measure(columns, kappa, len(first), _CHANCE_CORRECTED),
     }
     bounds = intervals(measures, resamples=resamples)
@@ -280,7 +280,7 @@ def intervals(
 def _interval(measure: Measure, seed: int, resamples: int) -> Interval | None:
     if not len(measure.columns):
         return None
-    statistics = measure.statistic(resampled(measure.columns, seed=seed, resamples=resamples))
+    statistics = measure.statistic(resample(measure.columns, seed=seed, resamples=resamples))
     groups = max(1, int(measure.columns.any(axis=1).sum()))
     return interval_of(statistics, measure.n, groups=groups, bounds=measure.bounds)
 

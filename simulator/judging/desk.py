@@ -154,7 +154,7 @@ class JudgingForm(Generic[ModelT]):
         return {key: Opinions(blind.get(key, {}), *deciding.get(key, (None, ""))) for key in keys}
 
 
-def third_decides(
+def with_third_rater(
     opinions: Opinions[FormT], outcome: Callable[[FormT], Hashable], raters: int = RATERS
 ) -> Opinions[FormT]:
     """Return opinions in which the first `raters` are blind and, if they disagree, the next rater decides.
@@ -169,7 +169,7 @@ def third_decides(
     return Opinions(first.blind, decided, decider)
 
 
-def in_own_order(due: Iterable[T], desk: str, rater: str, key: Callable[[T], str]) -> tuple[T, ...]:
+def rater_order(due: Iterable[T], desk: str, rater: str, key: Callable[[T], str]) -> tuple[T, ...]:
     """Return the things that a rater is to judge, in an order specific to the rater.
 
     Each thing's position is fixed, so the remaining things keep their order as others make progress.

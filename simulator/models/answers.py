@@ -26,7 +26,7 @@ _MOST_COUNTED: Final = 10**9
 _ROUNDING: Final = 1e-3
 
 
-def checked(name: str, answer: AnswerT) -> AnswerT:
+def check_answer(name: str, answer: AnswerT) -> AnswerT:
     """Return `answer` if its values are valid.
 
     Raises:
@@ -78,13 +78,13 @@ def plain_text(request: Request) -> str:
     return request.messages[0].content
 
 
-def cut(text: str, stops: Sequence[str]) -> str:
+def cut_at_stops(text: str, stops: Sequence[str]) -> str:
     """Return `text` up to the first of `stops`, for servers that do not support (all) stop sequences."""
     ends = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
     return text[: min(ends)] if ends else text
 
 
-def stored(answer: Answer, least: float = -math.inf) -> dict[str, Any]:
+def answer_values(answer: Answer, least: float = -math.inf) -> dict[str, Any]:
     """Return an answer's content as plain values, without facts of the single call (cost, attempts).
 
     `least`: the log-probability written for tokens with a lower one, such as impossible tokens.
@@ -107,7 +107,7 @@ def stored(answer: Answer, least: float = -math.inf) -> dict[str, Any]:
 
 
 def completion_of(row: Mapping[str, Any]) -> Completion:
-    """Return the completion that `stored` wrote; its object is not stored and must be parsed again."""
+    """Return the completion that `answer_values` wrote; its object is not stored and must be parsed again."""
     return Completion(
         text=row["text"],
         samples=tuple(row.get("samples", ())),
@@ -120,7 +120,7 @@ def completion_of(row: Mapping[str, Any]) -> Completion:
 
 
 def scored_of(row: Mapping[str, Any]) -> Scored:
-    """Return the scored text that `stored` wrote."""
+    """Return the scored text that `answer_values` wrote."""
     return Scored(
         positions=tuple(
             Position(offset, token, logprob, _table(top)) for offset, token, logprob, top in row["positions"]

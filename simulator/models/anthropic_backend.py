@@ -9,7 +9,7 @@ import anthropic
 from anthropic.types import Message as Answer
 
 from simulator.models import remote
-from simulator.models.answers import count_of, cut
+from simulator.models.answers import count_of, cut_at_stops
 from simulator.models.base import Capabilities, Completion, Request, Usage
 from simulator.models.decoding import require_samples
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported, cannot_continue
@@ -87,7 +87,7 @@ class AnthropicModel(remote.ServerModel):
         # The API rejects blank stop sequences (such as a line feed), so they are applied here.
         blank = tuple(stop for stop in request.stop if not stop.strip())
         end = answer.stop_reason or "end_turn"
-        return Completion(text=cut(text, blank), usage=usage, finish_reason=_FINISH.get(end, end))
+        return Completion(text=cut_at_stops(text, blank), usage=usage, finish_reason=_FINISH.get(end, end))
 
 
 @cached_by_type

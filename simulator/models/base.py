@@ -213,7 +213,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion(Answer):
-    """A model's answer, with any reasoning removed from its text (`parted`).
+    """A model's answer, with any reasoning removed from its text (`split_reasoning`).
 
     Attributes:
         text: the answer without reasoning; the first of several samples.
@@ -233,13 +233,13 @@ class Completion(Answer):
 
     def __post_init__(self) -> None:
         """Separate the answer from the reasoning."""
-        parts = parted(self.text)
+        parts = split_reasoning(self.text)
         if parts.cut:
-            object.__setattr__(self, "text", parts.said)
+            object.__setattr__(self, "text", parts.text)
             object.__setattr__(self, "thought", parts.thought)
             object.__setattr__(self, "logprobs", _tokens_outside(self.logprobs, parts.cut))
         if self.samples:
-            object.__setattr__(self, "samples", tuple(parted(sample).said for sample in self.samples))
+            object.__setattr__(self, "samples", tuple(split_reasoning(text).text for text in self.samples))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,32 +327,32 @@ _ENDLESS: Final = re.compile(rf"(?:\A|(?<=\n))\s*{_OPEN}(.*)\Z", re.DOTALL | re.
 _OBJECT: Final = ("{", "[", "```")
 
 
-class Parted(NamedTuple):
+class SplitAnswer(NamedTuple):
     """An answer separated from its reasoning.
 
     Attributes:
-        said: the answer; the unchanged text if it contains no reasoning.
+        text: the answer; the unchanged text if it contains no reasoning.
         thought: the reasoning, its pieces joined by an empty line.
         cut: the spans of these pieces in the text, as (start, end) character offsets.
     """
 
-    said: str
+    text: str
     thought: str = ""
     cut: tuple[tuple[int, int], ...] = ()
 
 
-def parted(text: str) -> Parted:
+def split_reasoning(text: str) -> SplitAnswer:
     """Separate a model's answer from its reasoning."""
     # Tags inside the values of a JSON object are quotations, not reasoning.
     if "think" not in text.lower() or text.lstrip().startswith(_OBJECT):
-        return Parted(text)
+        return SplitAnswer(text)
     pieces = [match for match in (_HEADLESS.match(text),) if match]
     start = pieces[0].end() if pieces else 0
     pieces += _BLOCK.finditer(text, start)
     if endless := _ENDLESS.search(text, pieces[-1].end() if pieces else 0):
         pieces.append(endless)
     if not pieces:
-        return Parted(text)
+        return SplitAnswer(text)
     outside, at = [], 0
     for match in pieces:
         outside.append(text[at : match.start()])
@@ -360,4 +360,4 @@ def parted(text: str) -> Parted:
     thought = "\n\n".join(piece for match in pieces if (piece := match.group(1).strip()))
     answer = "".join([*outside, text[at:]])
     spans = tuple(piece.span() for piece in pieces)
-    return Parted(answer.lstrip() if not outside[0].strip() else answer, thought, spans)
+    return SplitAnswer(answer.lstrip() if not outside[0].strip() else answer, thought, spans)

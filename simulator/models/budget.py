@@ -23,7 +23,7 @@ from simulator.fields import Fields
 from simulator.models.base import Request, ScoreRequest, Usage
 from simulator.models.errors import BudgetExceeded, ModelError
 from simulator.models.keys import json_schema
-from simulator.models.layers import AnswerT, Backend, Layer, Send, amended
+from simulator.models.layers import AnswerT, Backend, Layer, Send, amend
 from trees import bounded
 
 PRICES_VARIABLE = "ASKBACK_PRICES"
@@ -236,7 +236,7 @@ class Metered(Layer):
         self.price = price
         self.budget = None if price is not None and price.free else budget
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return the answer with its cost."""
         if self.budget is None or self.price is None:
             return await self._price_answer(send)
@@ -260,7 +260,7 @@ class Metered(Layer):
             error.cost = self._cost(error.usage)
             raise
         cost = self._cost(answer.usage)
-        return answer if cost == answer.cost else amended(answer, cost=cost)
+        return answer if cost == answer.cost else amend(answer, cost=cost)
 
     def _cost(self, usage: Usage) -> float | None:
         return None if self.price is None else self.price.cost(usage)

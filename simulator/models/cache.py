@@ -22,12 +22,12 @@ from pydantic import BaseModel
 
 from logs.rows import ModelCall, now
 from simulator.errors import InputError
-from simulator.models.answers import checked, completion_of, scored_of, stored
+from simulator.models.answers import answer_values, check_answer, completion_of, scored_of
 from simulator.models.base import Answer, Completion, Request, Scored, ScoreRequest, Usage
 from simulator.models.errors import Malformed, ModelError
 from simulator.models.keys import content, request_key
-from simulator.models.layers import AnswerT, Backend, Layer, Send, amended
-from simulator.models.schema import parsed
+from simulator.models.layers import AnswerT, Backend, Layer, Send, amend
+from simulator.models.schema import parse_answer
 
 _T = TypeVar("_T")
 _CREATE = """
@@ -113,14 +113,14 @@ def encode(answer: Answer) -> str:
     usage = answer.usage
     tokens = [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens]
     server = {"server": answer.server} if answer.server else {}
-    return json.dumps({**stored(answer), "usage": tokens, **server})
+    return json.dumps({**answer_values(answer), "usage": tokens, **server})
 
 
 def decode(text: str) -> Completion | Scored:
     """Return the answer that `encode` wrote, marked as cached: with no attempts and no cost."""
     row: dict[str, Any] = json.loads(text)
     answer = scored_of(row) if "positions" in row else completion_of(row)
-    return amended(
+    return amend(
         answer, usage=Usage(*row["usage"]), cost=0.0, cached=True, attempts=0, server=row.get("server", "")
     )
 
@@ -146,12 +146,12 @@ class Cached(Layer):
         self._flights: dict[str, _Flight] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return the stored answer, that of an identical call in flight, or that of a new call."""
         key = request_key(self.identity, request)
         if (flight := self._flights.get(key)) is not None:
             answer: AnswerT = await self._wait(key, flight)
-            return amended(answer, cached=True, attempts=0, cost=0.0)
+            return amend(answer, cached=True, attempts=0, cost=0.0)
         task = asyncio.create_task(self._answer(key, request, send))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -183,7 +183,7 @@ class Cached(Layer):
         cached = await self.cache.get(key)
         if cached is not None:
             with suppress(Malformed):  # the checks have changed since: ask again
-                return parsed(checked(self.name, cached), request)
+                return parse_answer(check_answer(self.name, cached), request)
         answer = await send()
         await self.cache.put(key, self.name, answer)
         return answer
@@ -210,7 +210,7 @@ class Recorded(Layer):
         start = secrets.token_hex(12)
         self._ids = (f"{start}{number:08x}" for number in itertools.count())
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return the answer, and record the call even if it fails."""
         start = self._clock()
         try:
@@ -257,7 +257,7 @@ class Recorded(Layer):
 
 def response_row(answer: Answer) -> dict[str, Any]:
     """Return an answer as the log stores it (`ModelCall.response`)."""
-    row = stored(answer, least=_IMPOSSIBLE)
+    row = answer_values(answer, least=_IMPOSSIBLE)
     if isinstance(answer, Completion):
         is_typed = isinstance(answer.parsed, BaseModel)
         row["parsed"] = answer.parsed.model_dump(mode="json") if is_typed else answer.parsed

@@ -123,7 +123,7 @@ def as_sent(model: ChatModel, request: Request) -> Request:
     return request if decoding is None else decoding.apply(request)
 
 
-def drawn(request: Request) -> dict[str, Any]:
+def decoding_values(request: Request) -> dict[str, Any]:
     """Return a request's decoding parameters as turns log them; `top_p` only if it is not 1."""
     rare = {"top_p": request.top_p} if request.top_p != 1 else {}
     return {
@@ -190,7 +190,7 @@ async def sample(model: ChatModel, request: Request) -> Completion:
             return await model.complete(request)
         except TooFewSamples:
             draw_singly(model)
-    return together(await asyncio.gather(*(model.complete(single) for single in singles(request))))
+    return merge_answers(await asyncio.gather(*(model.complete(single) for single in split_samples(request))))
 
 
 def draw_singly(model: ChatModel) -> None:
@@ -199,7 +199,7 @@ def draw_singly(model: ChatModel) -> None:
         remember()
 
 
-def singles(request: Request) -> tuple[Request, ...]:
+def split_samples(request: Request) -> tuple[Request, ...]:
     """Split a request for several samples into requests for one, each with its own seed and repeat index."""
     return tuple(
         replace(
@@ -212,7 +212,7 @@ def singles(request: Request) -> tuple[Request, ...]:
     )
 
 
-def together(answers: list[Completion]) -> Completion:
+def merge_answers(answers: list[Completion]) -> Completion:
     """Merge answers to single requests into one answer; the cost is None if any cost is unknown."""
     costs = [answer.cost for answer in answers if answer.cost is not None]
     return replace(

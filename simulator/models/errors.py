@@ -46,7 +46,7 @@ class ModelError(AskbackError):
         usage: tokens known to have been used by all attempts.
         cost: US dollars known to have been spent by all attempts; None if unknown.
         server: address of the fleet server that failed, else empty.
-        elsewhere: whether another server of the fleet can be sent the same request now.
+        has_alternative: whether another server of the fleet can be sent the same request now.
     """
 
     code = "model_failed"
@@ -70,7 +70,7 @@ class ModelError(AskbackError):
         self.attempts = 0
         self.cost: float | None = None
         self.server = ""
-        self.elsewhere = False
+        self.has_alternative = False
 
     def __str__(self) -> str:
         """Return the message with the number of attempts, if more than one."""

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from simulator.benchmark import Checker
 from simulator.errors import InputError
-from simulator.fields import Fields, Said, Whole, must, read_as
+from simulator.fields import Fields, NonBlank, Whole, must, read_as
 from simulator.models.redaction import public_url
 from trees import bounded
 from trees.faults import Fault
@@ -48,11 +48,11 @@ class FleetServer(Fields, extra="forbid"):
         key_variable: environment variable with its key; empty for the default key.
     """
 
-    url: Annotated[Said, _URL]
+    url: Annotated[NonBlank, _URL]
     capacity: Annotated[Whole | None, Field(ge=1)] = None
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     per_minute: Annotated[Whole | None, Field(ge=1)] = None
-    tags: Annotated[tuple[str, ...], read_as(list[Said], tuple)] = ()
+    tags: Annotated[tuple[str, ...], read_as(list[NonBlank], tuple)] = ()
     key_variable: str = ""
 
     @property
@@ -62,7 +62,7 @@ class FleetServer(Fields, extra="forbid"):
 
 
 class _FleetFile(Fields, extra="forbid"):
-    name: Annotated[Said | None, _NAME] = None
+    name: Annotated[NonBlank | None, _NAME] = None
     servers: Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 

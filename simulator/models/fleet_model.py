@@ -22,7 +22,7 @@ from simulator.models.errors import (
 from simulator.models.fleet import Fleet, FleetServer
 from simulator.models.keys import Identity
 from simulator.models.layers import AnswerT, Backend
-from simulator.models.limits import watched
+from simulator.models.limits import log_if_slow
 from simulator.models.pool import Member, Pool, shared_member
 
 
@@ -67,7 +67,7 @@ class FleetModel:
         """Send `request` to a server.
 
         Raises:
-            ModelError: see `simulator.models.errors`; `elsewhere` is set where another server may answer.
+            ModelError: see `simulator.models.errors`; `has_alternative` is set if another server may answer.
         """
         return await self._ask(request, lambda backend: backend.complete(request))
 
@@ -127,16 +127,16 @@ class FleetModel:
         address = member.server.address
         backend = self._backends[address]
         try:
-            with watched(backend.name, member.limiter.circuit):
+            with log_if_slow(backend.name, member.limiter.circuit):
                 async with asyncio.timeout(None) as scope:
                     with pool.sending(member, request, scope):
                         answer = await ask(backend)
         except TimeoutError:
             error = Unavailable(f"{backend.name}: the server does not respond", maybe_billed=True)
-            error.server, error.elsewhere = address, pool.has_other(member)
+            error.server, error.has_alternative = address, pool.has_other(member)
             raise error from None
         except ModelError as error:
-            error.server, error.elsewhere = address, pool.has_other(member) and self._only is None
+            error.server, error.has_alternative = address, pool.has_other(member) and self._only is None
             raise
         finally:
             pool.release(member)

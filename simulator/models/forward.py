@@ -42,7 +42,7 @@ class Row(NamedTuple):
     top: int
 
 
-class Look(NamedTuple):
+class Prediction(NamedTuple):
     """The prediction at one position: the actual token's log-probability, and the likeliest tokens."""
 
     logprob: float
@@ -66,7 +66,7 @@ def batches(rows: Sequence[Row], budget: int) -> list[list[int]]:
     return groups
 
 
-def look(torch: Any, model: Any, rows: Sequence[Row]) -> list[list[Look]]:
+def predict(torch: Any, model: Any, rows: Sequence[Row]) -> list[list[Prediction]]:
     """Read `rows` in one pass.
 
     Returns:
@@ -137,7 +137,7 @@ def _read(torch: Any, logits: Any, places: Sequence[tuple[int, int]]) -> Any:
     values = (best.values - total[:, None]).tolist()
     tables = zip(actual, best.indices.tolist(), values, places, strict=True)
     for logprob, ids, logprobs, (_, top) in tables:
-        yield Look(logprob, tuple(zip(ids[:top], logprobs[:top], strict=True)))
+        yield Prediction(logprob, tuple(zip(ids[:top], logprobs[:top], strict=True)))
 
 
 def pick(torch: Any, logits: Any, *, temperature: float, top_p: float, generator: Any) -> list[int]:
@@ -157,12 +157,12 @@ def pick(torch: Any, logits: Any, *, temperature: float, top_p: float, generator
     return [int(token) for token in torch.multinomial(shares, 1, generator=generator)[:, 0].tolist()]
 
 
-def chance(torch: Any, logits: Any, token: int, top: int) -> Look:
+def prediction_at(torch: Any, logits: Any, token: int, top: int) -> Prediction:
     """Return the log-probability of `token` and the `top` likeliest tokens, from logits (vocabulary,)."""
     logprobs = torch.log_softmax(logits, dim=-1)
     best = torch.topk(logprobs, min(top, len(logprobs)))
     others = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    return Look(logprobs[token].item(), tuple(others))
+    return Prediction(logprobs[token].item(), tuple(others))
 
 
 class Heads:
@@ -216,7 +216,7 @@ class Read(NamedTuple):
     logits: Any
 
 
-def can_go_on(transformers: Any, model: Any) -> bool:
+def has_plain_cache(transformers: Any, model: Any) -> bool:
     """Return True if a model's cache is plain keys and values of every token, which can be copied and joined.
 
     It is not for encoder-decoder and recurrent models, models with sliding-window layers, and models whose

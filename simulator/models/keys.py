@@ -95,10 +95,10 @@ def cached_by_type(convert: Callable[[Any], T]) -> Callable[[Any], T]:
     of_type = lru_cache(maxsize=256)(lambda schema: convert(schema.model_json_schema()))
 
     @wraps(convert)
-    def converted(schema: Any) -> T:
+    def convert_once(schema: Any) -> T:
         return of_type(schema) if isinstance(schema, type) else convert(schema)
 
-    return converted
+    return convert_once
 
 
 @cached_by_type

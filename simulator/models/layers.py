@@ -46,7 +46,7 @@ _FIELDS: dict[type[Answer], tuple[str, ...]] = {
 }
 
 
-def amended(answer: AnswerT, **changes: Any) -> AnswerT:
+def amend(answer: AnswerT, **changes: Any) -> AnswerT:
     """Return a copy of an answer with some fields changed, as `dataclasses.replace` does.
 
     Skips `Completion.__post_init__`: the reasoning has been removed already, and searching the text again
@@ -59,7 +59,7 @@ def amended(answer: AnswerT, **changes: Any) -> AnswerT:
 
 
 class Layer:
-    """A backend around another backend; most layers only override `around`."""
+    """A backend around another backend; most layers only override `intercept`."""
 
     def __init__(self, inner: Backend) -> None:
         self.inner = inner
@@ -70,13 +70,13 @@ class Layer:
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request`."""
-        return await self.around(request, lambda: self.inner.complete(request))
+        return await self.intercept(request, lambda: self.inner.complete(request))
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Score the text of `request`."""
-        return await self.around(request, lambda: self.inner.score(request))
+        return await self.intercept(request, lambda: self.inner.score(request))
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return the answer of `send`; the hook for a layer's work before and after a call."""
         return await send()
 

@@ -21,7 +21,7 @@ import openai
 
 from simulator.errors import InputError
 from simulator.models import remote
-from simulator.models.answers import cut
+from simulator.models.answers import cut_at_stops
 from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest
 from simulator.models.budget import Price
 from simulator.models.decoding import drawn_samples, require_samples
@@ -36,7 +36,7 @@ from simulator.models.errors import (
     cannot_score,
 )
 from simulator.models.keys import Identity, messages
-from simulator.models.openai_backend import drawn, openai_usage, refuse_declined
+from simulator.models.openai_backend import openai_usage, refuse_declined, sampling_of
 from simulator.models.redaction import Secrets, public_url
 from simulator.models.schema import openai_format
 
@@ -109,7 +109,7 @@ class LibraryModel:
             ModelError: see `simulator.models.errors`.
         """
         body = self._body(request)
-        async with remote.translated(self.name, openai, self._timeout, self._secrets), self._model_errors():
+        async with remote.map_errors(self.name, openai, self._timeout, self._secrets), self._model_errors():
             answer = await self._litellm.acompletion(
                 model=self._called,
                 messages=messages(request),
@@ -119,7 +119,7 @@ class LibraryModel:
                 **self._place,
                 **body,
             )
-            with remote.reading(self.name, answer):
+            with remote.guard_reading(self.name, answer):
                 return remote.without_secrets(self._completion(answer, request), self._secrets)
 
     async def score(self, request: ScoreRequest) -> Scored:
@@ -182,7 +182,7 @@ class LibraryModel:
             )
         if not self.capabilities.samples:
             require_samples(self.name, request.samples, 1)
-        body = drawn(request) | {"max_tokens": request.max_tokens}
+        body = sampling_of(request) | {"max_tokens": request.max_tokens}
         for parameter in (*self.ignored, *(() if self._stops else ("stop",))):
             body.pop(parameter, None)
         if request.schema is not None:
@@ -195,7 +195,7 @@ class LibraryModel:
         refuse_declined(self.name, choice, usage)
         text = choice.message.content or ""
         return Completion(
-            text=text if self._stops else cut(text, request.stop),
+            text=text if self._stops else cut_at_stops(text, request.stop),
             samples=drawn_samples(self.name, request, [each.message.content for each in answer.choices]),
             usage=usage,
             finish_reason=choice.finish_reason or "stop",
@@ -203,7 +203,7 @@ class LibraryModel:
 
     @asynccontextmanager
     async def _model_errors(self) -> AsyncIterator[None]:
-        """Turn LiteLLM's errors into `ModelError`, except time-outs: `remote.translated` does that."""
+        """Turn LiteLLM's errors into `ModelError`, except time-outs: `remote.map_errors` does that."""
         try:
             yield
         except (ModelError, openai.APITimeoutError):

@@ -60,12 +60,12 @@ class Circuit:
         if self._clock() < self._open_until:
             raise ServerDown(self._why)
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         """Record an answer."""
         self._failures = self._timed_out = 0
         self._failing_since = None
 
-    def failed(self, error: ModelError, since: float) -> None:
+    def record_failure(self, error: ModelError, since: float) -> None:
         """Record the failure of a request sent at `since`.
 
         Raises:
@@ -81,7 +81,7 @@ class Circuit:
             )
         if isinstance(error, RateLimited) or not isinstance(error, TimedOut | Unavailable):
             # The server responds, even if with an error.
-            return self.succeeded()
+            return self.record_success()
         self._failures += 1
         self._timed_out = self._timed_out + 1 if isinstance(error, TimedOut) else 0
         self._failing_since = since if self._failing_since is None else min(self._failing_since, since)
@@ -103,7 +103,7 @@ class Circuit:
     def _give_up(self, why: str, error: ModelError, seconds: float) -> None:
         self._open_until = self._clock() + min(seconds, MOST_WAIT)
         self._why = why
-        self.succeeded()  # after the pause, requests may show whether it is back
+        self.record_success()  # after the pause, requests may show whether it is back
         raise ServerDown(why) from error
 
 
@@ -151,7 +151,7 @@ class Limiter:
         return self.active < int(self.limit)
 
     async def acquire(self) -> float:
-        """Wait for a slot; return the time at which it was assigned, for `complaint`."""
+        """Wait for a slot; return the time at which it was assigned, for `record_complaint`."""
         if not self.has_place or self._waiting:
             await self._queue()
         else:
@@ -169,13 +169,13 @@ class Limiter:
         self.active -= 1
         self._admit()
 
-    def success(self) -> None:
+    def record_success(self) -> None:
         """Raise the limit after an answer, unless too few requests are in flight to test it."""
         if self.active >= self.limit / 2 or self._waiting:
             step = 1.0 if self._slow_start else 1.0 / self.limit
             self.limit = min(float(self.maximum), self.limit + step)
 
-    def complaint(self, since: float, retry_after: float | None = None) -> None:
+    def record_complaint(self, since: float, retry_after: float | None = None) -> None:
         """Halve the limit after a complaint about a request sent at `since`.
 
         Complaints about requests sent before the last cut do not count against the new limit.
@@ -224,7 +224,7 @@ class Limited(Layer):
         self._maximum = maximum
         self._limiter = limiter
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Send `request` once a slot is free.
 
         Raises:
@@ -237,17 +237,17 @@ class Limited(Layer):
         since = await limiter.acquire()
         try:
             circuit.require_closed()  # the server may have been given up in the meantime
-            with watched(self.name, circuit):
+            with log_if_slow(self.name, circuit):
                 answer = await send()
-            limiter.success()
-            circuit.succeeded()
+            limiter.record_success()
+            circuit.record_success()
         except ModelError as error:
             pause = error.retry_after
             if isinstance(error, RateLimited):
-                limiter.complaint(since, None if pause is None else min(pause, MOST_WAIT))
+                limiter.record_complaint(since, None if pause is None else min(pause, MOST_WAIT))
             if pause is not None and _SAY_AFTER < pause <= MOST_WAIT:
                 circuit.say(f"asks for a pause of {duration(pause)}; waiting")
-            circuit.failed(error, since)
+            circuit.record_failure(error, since)
             raise
         finally:
             limiter.release()
@@ -255,7 +255,7 @@ class Limited(Layer):
 
 
 @contextmanager
-def watched(name: str, circuit: Circuit) -> Iterator[None]:
+def log_if_slow(name: str, circuit: Circuit) -> Iterator[None]:
     """Log a message now and then while an answer is slow."""
     loop = asyncio.get_running_loop()
     start = loop.time()

@@ -104,7 +104,7 @@ def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
         Unsupported: if the backend is an extra that is not installed; says how to install it.
     """
     options = options or ModelOptions()
-    return stack(load_backend(name, options), options)
+    return add_layers(load_backend(name, options), options)
 
 
 def load_backend(name: str, options: ModelOptions) -> Backend:
@@ -185,7 +185,7 @@ def bare_name(name: str) -> str:
     return at_server[1] if at_server else name
 
 
-def addressed(name: str) -> str:
+def addressed_name(name: str) -> str:
     """Return a model's name for the log: with its fleet's name in place of the file.
 
     Raises:
@@ -197,7 +197,7 @@ def addressed(name: str) -> str:
     return f"{at_server[1]}@{address_of(place_of(at_server[2]))}"
 
 
-def stack(backend: Backend, options: ModelOptions) -> Backend:
+def add_layers(backend: Backend, options: ModelOptions) -> Backend:
     """Return `backend` with the layers that `options` ask for (see `simulator.models.layers`)."""
     model: Backend = backend
     if backend.name.startswith(REMOTE) and not isinstance(backend, FleetModel):

@@ -15,9 +15,9 @@ from pydantic import BaseModel
 
 from logs import LogReader
 from simulator.errors import InputError
-from simulator.models.answers import completion_of, scored_of, stored
+from simulator.models.answers import answer_values, completion_of, scored_of
 from simulator.models.base import Answer, Capabilities, Completion, Request, Scored, ScoreRequest
-from simulator.models.decoding import singles, together
+from simulator.models.decoding import merge_answers, split_samples
 from simulator.models.errors import NotRecorded, Refused, cannot_score
 from simulator.models.keys import Identity, combined_key, content_key
 from simulator.models.layers import AnswerT
@@ -179,7 +179,7 @@ class ReplayModel:
             if request.samples == 1:
                 raise
         # The original model drew its samples one by one.
-        return together([self._logged_answer(single, completion_of) for single in singles(request)])
+        return merge_answers([self._logged_answer(part, completion_of) for part in split_samples(request)])
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Return the logged numbers.
@@ -230,7 +230,7 @@ def _answer_text(answer: Answer | Refused) -> object:
         return str(answer)
     if isinstance(answer, Completion):
         return answer.text, answer.samples
-    return stored(answer)
+    return answer_values(answer)
 
 
 def _identity(name: str, base_url: str | None, extra: str | None) -> Identity:

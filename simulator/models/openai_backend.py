@@ -17,7 +17,7 @@ from openai.types import Completion as TextCompletion
 from openai.types.chat import ChatCompletion
 
 from simulator.models import remote
-from simulator.models.answers import count_of, cut, plain_text
+from simulator.models.answers import count_of, cut_at_stops, plain_text
 from simulator.models.base import (
     Capabilities,
     Completion,
@@ -78,7 +78,7 @@ class OpenAIServer(remote.ServerModel):
         return table
 
 
-def drawn(request: Request, *, sampling: bool = True) -> dict[str, Any]:
+def sampling_of(request: Request, *, sampling: bool = True) -> dict[str, Any]:
     """Return a request's sampling parameters; without `sampling`, only the seed."""
     body: dict[str, Any] = {}
     if sampling:
@@ -128,7 +128,7 @@ class OpenAIModel(OpenAIServer):
     def _body(self, request: Request) -> dict[str, Any]:
         if request.plain:
             raise cannot_continue(self.name)
-        body = self._with_extra(messages=messages(request), **drawn(request, sampling=self._sampling))
+        body = self._with_extra(messages=messages(request), **sampling_of(request, sampling=self._sampling))
         body[self._limit_name] = request.max_tokens
         if request.schema is not None:
             body["response_format"] = openai_format(request.schema)
@@ -152,7 +152,7 @@ class OpenAIModel(OpenAIServer):
         refuse_declined(self.name, choice, usage)
         text = choice.message.content or ""
         if not self._sampling:
-            text = cut(text, request.stop)
+            text = cut_at_stops(text, request.stop)
         return Completion(
             text=text,
             samples=drawn_samples(self.name, request, [each.message.content for each in answer.choices]),
@@ -223,7 +223,8 @@ class CompletionsModel(OpenAIServer):
         """
         if not request.plain:
             raise Unsupported(f"{self.name} can only continue plain texts; for chats use openai/…")
-        body = self._with_extra(prompt=plain_text(request), max_tokens=request.max_tokens, **drawn(request))
+        prompt, most = plain_text(request), request.max_tokens
+        body = self._with_extra(prompt=prompt, max_tokens=most, **sampling_of(request))
         if request.top_logprobs is not None:
             body["logprobs"] = request.top_logprobs
         return await self._create(

@@ -100,9 +100,9 @@ class Member:
         self.seconds = seconds if average is None else average + _SMOOTHING * (seconds - average)
         self.last_sign = self.measured_at = now
         self.failures = 0
-        self.limiter.success()
+        self.limiter.record_success()
 
-    def expected(self, now: float, usual: float) -> float:
+    def estimate(self, now: float, usual: float) -> float:
         """Return the expected seconds for an answer; `usual` if unknown."""
         return usual if self.seconds is None or now - self.measured_at > _STALE else self.seconds
 
@@ -239,11 +239,11 @@ class Pool:
         quickest = self._quickest_seconds()
 
         def cost(member: Member) -> float:
-            return (member.limiter.active + 1) * member.expected(now, quickest) / member.server.weight
+            return (member.limiter.active + 1) * member.estimate(now, quickest) / member.server.weight
 
         # Wait for the quick servers if they would answer two requests before a slow one answers this.
         longest = 2 * (quickest + self._wait(in_service, quickest, now))
-        free = [each for each in in_service if each.is_free(now) and each.expected(now, quickest) <= longest]
+        free = [each for each in in_service if each.is_free(now) and each.estimate(now, quickest) <= longest]
         if not free:
             return None
         # Equal servers take turns.
@@ -261,9 +261,9 @@ class Pool:
     def _wait(self, members: list[Member], quickest: float, now: float) -> float:
         """Return the expected seconds until a busy quick server has a slot for one more request."""
         rate = sum(
-            int(member.limiter.limit) / member.expected(now, quickest)
+            int(member.limiter.limit) / member.estimate(now, quickest)
             for member in members
-            if member.limiter.active and member.expected(now, quickest) <= 2 * quickest
+            if member.limiter.active and member.estimate(now, quickest) <= 2 * quickest
         )
         return (len(self._waiting) + 1) / rate if rate else float("inf")
 
@@ -300,8 +300,8 @@ class Pool:
         if isinstance(error, RateLimited):
             member.last_sign = now
             # Refusals are quick, so that the server would seem the least loaded.
-            wait = max(member.expected(now, self._quickest_seconds()), pause or 0.0)
-            member.limiter.complaint(began, min(wait, MOST_WAIT))
+            wait = max(member.estimate(now, self._quickest_seconds()), pause or 0.0)
+            member.limiter.record_complaint(began, min(wait, MOST_WAIT))
         elif isinstance(error, TimedOut | Unavailable):
             # Requests sent before the last failure are no new evidence.
             if began >= member.in_service_since:
@@ -368,10 +368,10 @@ class Pool:
         if now - self._absent_since >= _PATIENCE:
             for waiter in self._waiting:
                 if not waiter.place.done():
-                    waiter.place.set_exception(self.down())
+                    waiter.place.set_exception(self.outage_error())
             self._waiting.clear()
 
-    def down(self) -> ServerDown:
+    def outage_error(self) -> ServerDown:
         """Return the error for a fleet without a server in service."""
         tried = f"{len(self.members)} tried; last error: {self._last_error}"
         return ServerDown(f"no server of {self._name} can be reached ({tried})")

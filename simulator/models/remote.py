@@ -156,14 +156,14 @@ class ServerModel:
         Raises:
             ModelError: if the server fails or its answer has an unexpected form.
         """
-        async with translated(self.name, self.sdk, self._timeout, self._secrets):
+        async with map_errors(self.name, self.sdk, self._timeout, self._secrets):
             answer = await endpoint.create(model=self.identity.model, **body)
-            with reading(self.name, answer):
+            with guard_reading(self.name, answer):
                 return without_secrets(read(answer), self._secrets)
 
 
 @asynccontextmanager
-async def translated(name: str, sdk: Any, seconds: float, secrets: Secrets) -> AsyncIterator[None]:
+async def map_errors(name: str, sdk: Any, seconds: float, secrets: Secrets) -> AsyncIterator[None]:
     """Run one request with a time limit, and turn the SDK's errors into `ModelError` without secrets.
 
     The SDKs' own time-outs are per read, so a server that keeps dripping bytes would never reach them.
@@ -178,7 +178,7 @@ async def translated(name: str, sdk: Any, seconds: float, secrets: Secrets) -> A
 
 
 @contextmanager
-def reading(name: str, answer: object) -> Iterator[None]:
+def guard_reading(name: str, answer: object) -> Iterator[None]:
     """Guard code that reads an answer, since the SDKs do not validate what they return.
 
     Raises:

@@ -8,11 +8,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from simulator.models.answers import checked
+from simulator.models.answers import check_answer
 from simulator.models.base import Request, ScoreRequest, Usage
 from simulator.models.errors import Malformed, ModelError, RateLimited, TimedOut
-from simulator.models.layers import AnswerT, Backend, Layer, Send, amended
-from simulator.models.schema import parsed
+from simulator.models.layers import AnswerT, Backend, Layer, Send, amend
+from simulator.models.schema import parse_answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class RetryPolicy:
         for the same reason. Malformed answers, and requests for another server of a fleet, are retried
         immediately.
         """
-        if isinstance(error, Malformed) or error.elsewhere:
+        if isinstance(error, Malformed) or error.has_alternative:
             return 0.0
         bound = min(self.max_delay, self.first_delay * 2.0 ** (attempt - 1))
         pause = error.retry_after
@@ -70,7 +70,7 @@ class Retried(Layer):
         # It only affects when requests are sent, never an answer, so it needs no seed.
         self._uniform = (rng or random.Random()).uniform
 
-    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+    async def intercept(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
         """Return a checked answer; usage and cost include failed attempts as far as they are known.
 
         Raises:
@@ -82,13 +82,13 @@ class Retried(Layer):
         while True:
             attempts += 1
             try:
-                answer = parsed(checked(self.name, await send()), request)
+                answer = parse_answer(check_answer(self.name, await send()), request)
                 attempts += answer.attempts - 1
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
                 timed_out += isinstance(error, TimedOut)
                 # A server that claims more capacity than it has may refuse the same request many times.
-                busy += isinstance(error, RateLimited) and error.elsewhere
+                busy += isinstance(error, RateLimited) and error.has_alternative
                 wasted.append(error)
                 pause = self._pause(error, attempts - busy, malformed, start)
                 if timed_out > self.policy.max_timed_out or _is_cancelled():
@@ -102,7 +102,7 @@ class Retried(Layer):
                 seconds = self._clock() - start
                 if wasted:
                     answer = _with_waste(answer, wasted)
-                return amended(answer, attempts=attempts, seconds=seconds)
+                return amend(answer, attempts=attempts, seconds=seconds)
 
     def _pause(self, error: ModelError, attempts: int, malformed: int, start: float) -> float | None:
         """Return the seconds to wait before the next attempt; None to give up."""
@@ -126,7 +126,7 @@ def _total(error: ModelError, wasted: list[ModelError], attempts: int) -> None:
 
 def _with_waste(answer: AnswerT, wasted: list[ModelError]) -> AnswerT:
     cost = _known_cost(wasted)
-    return amended(
+    return amend(
         answer,
         usage=sum((each.usage for each in wasted), answer.usage),
         cost=answer.cost if answer.cost is None else answer.cost + (cost or 0.0),

@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from simulator.models.answers import is_unicode
-from simulator.models.base import Completion, Request, ScoreRequest, parted
+from simulator.models.base import Completion, Request, ScoreRequest, split_reasoning
 from simulator.models.errors import Malformed, Unsupported
 from simulator.models.keys import cached_by_type
-from simulator.models.layers import AnswerT, amended
+from simulator.models.layers import AnswerT, amend
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _BRACKET = re.compile(r"[{\[]")
@@ -130,7 +130,7 @@ def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
     Raises:
         Malformed: if no JSON value in `text` matches, or several different ones do; it keeps `text`.
     """
-    text = parted(text).said
+    text = split_reasoning(text).text
     if isinstance(schema, type):
         # pydantic accepts NaN and infinities, which the log cannot store: leave these to the strict decoder.
         with suppress(ValidationError):
@@ -152,7 +152,7 @@ def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
     raise Malformed(f"the answer does not match the schema: {first_problem or 'no JSON'}", text=text)
 
 
-def parsed(answer: AnswerT, request: Request | ScoreRequest) -> AnswerT:
+def parse_answer(answer: AnswerT, request: Request | ScoreRequest) -> AnswerT:
     """Return an answer with the object parsed by the request's schema, unless the backend has parsed it.
 
     Raises:
@@ -163,7 +163,7 @@ def parsed(answer: AnswerT, request: Request | ScoreRequest) -> AnswerT:
     if request.schema is None or answer.parsed is not None:
         return answer
     try:
-        return amended(answer, parsed=parse(answer.text, request.schema))
+        return amend(answer, parsed=parse(answer.text, request.schema))
     except Malformed as error:
         cut = f" (it was cut off at max_tokens={request.max_tokens})"
         message = f"{error}{cut if answer.finish_reason == 'length' else ''}"

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from simulator.models.answers import cut, plain_text
+from simulator.models.answers import cut_at_stops, plain_text
 from simulator.models.base import Request, TokenLogprob
 from simulator.models.errors import BadRequest
-from simulator.models.forward import Look
+from simulator.models.forward import Prediction
 from simulator.models.keys import json_schema, messages
-from simulator.models.weights import imported
+from simulator.models.weights import import_optional
 
 _BLANK: Final = " "
 _LONGEST: Final = 256  # longest word, in characters
@@ -191,11 +191,11 @@ class Wording:
         first = prompt[: request.shared + len(prompt) - len(request.messages)]
         try:
             head = self._apply_template(first, add_generation_prompt=False)
-        except imported("jinja2").TemplateError:  # some templates want a question to come last
+        except import_optional("jinja2").TemplateError:  # some templates want a question to come last
             return 0
         return len(head) if list(read[: len(head)]) == head else 0
 
-    def said(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> str:
+    def answer_text(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> str:
         """Return the text of `tokens`, not cut at stop sequences; a continuation keeps its leading blank."""
         decode = partial(self._tokenizer.decode, skip_special_tokens=True)
         if request.plain and not self._answers:
@@ -212,8 +212,8 @@ class Wording:
         tail = tokens[-max(len(stop.encode()) for stop in request.stop) - 4 :]
         # The tail may decode differently on its own, so the complete text decides.
         return all(
-            cut(words, request.stop) != words
-            for words in (self.said(request, read, part) for part in (tail, tokens))
+            cut_at_stops(words, request.stop) != words
+            for words in (self.answer_text(request, read, part) for part in (tail, tokens))
         )
 
     def text(self, token: int) -> str:
@@ -222,7 +222,7 @@ class Wording:
             self._texts[token] = token_text(self._tokenizer, token)
         return self._texts[token]
 
-    def chance(self, token: int, look: Look) -> TokenLogprob:
+    def token_logprob(self, token: int, look: Prediction) -> TokenLogprob:
         """Return a token with its log-probability and the alternatives."""
         top = tuple((self.text(other), logprob) for other, logprob in look.top)
         return TokenLogprob(self.text(token), look.logprob, top)

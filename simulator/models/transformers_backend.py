@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from simulator.models.answers import cut
+from simulator.models.answers import cut_at_stops
 from simulator.models.base import (
     Capabilities,
     Completion,
@@ -23,11 +23,11 @@ from simulator.models.base import (
     Usage,
 )
 from simulator.models.errors import BadRequest, Unsupported
-from simulator.models.forward import Heads, Look, Reader, Row, can_go_on, chance, look
+from simulator.models.forward import Heads, Prediction, Reader, Row, has_plain_cache, predict, prediction_at
 from simulator.models.keys import Identity
 from simulator.models.slots import Slots
 from simulator.models.tokens import Wording, answer_ids, boundary, continuation, prompt_ids, tokenise
-from simulator.models.weights import fingerprint, imported, load_weights
+from simulator.models.weights import fingerprint, import_optional, load_weights
 from simulator.models.writing import Engine, Gatherer, Job, Writer
 
 # Tokens in a scored batch, padding included. On a CPU, one text keeps a core busy and a batch saves at most a
@@ -46,8 +46,8 @@ class TransformersModel:
 
     At temperature 0 the likeliest token is taken, else a token is sampled from the full distribution: the
     model folder's own settings (penalties and the like) are ignored, as they are for log-probabilities.
-    Models whose cache is not plain keys and values (see `forward.can_go_on`) use the library's own loop, one
-    prompt at a time, without shared prompt heads.
+    Models whose cache is not plain keys and values (`has_plain_cache`) use the library's own loop,
+    one prompt at a time, without shared prompt heads.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class TransformersModel:
             Unsupported: if torch or transformers is missing.
             InputError: if the model cannot be loaded.
         """
-        self._torch = imported("torch")
+        self._torch = import_optional("torch")
         who = identity or Identity("transformers", path, extra=fingerprint(path))
         self.identity = who if together == 1 else replace(who, extra={**who.extra, "together": together})
         self.name = self.identity.name
@@ -94,7 +94,7 @@ class TransformersModel:
         pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
         self._padding = end if pad is None else pad
         self._wording = Wording(self.name, self._tokenizer, answers=self._answers)
-        self._transformers = transformers = imported("transformers")
+        self._transformers = transformers = import_optional("transformers")
         self._thread = ThreadPoolExecutor(1, "transformers", partial(_use, self._torch, threads))
         budget = _CPU_TOKENS if self._device == "cpu" else _GPU_TOKENS
         self._gatherer = Gatherer(self._thread, self._rows, self._look, budget)
@@ -102,7 +102,7 @@ class TransformersModel:
         self._writer: Writer[Request, Completion] | None = None
         ends = self._model.generation_config.eos_token_id
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])
-        if can_go_on(transformers, self._model):
+        if has_plain_cache(transformers, self._model):
             reader = Reader(self._torch, transformers, self._model, self._heads)
             slots = Slots(self._torch, transformers, self._model)
             engine = Engine(self._torch, reader, slots, self._job, self._completion)
@@ -147,7 +147,7 @@ class TransformersModel:
         pairs = [pair for row, of_row in zip(rows, looks, strict=True) for pair in _pairs(row, of_row)]
         return Scored(
             positions=tuple(
-                Position(offset, *self._wording.chance(token, each))
+                Position(offset, *self._wording.token_logprob(token, each))
                 for offset, (token, each) in zip(request.offsets, pairs, strict=True)
             ),
             usage=usage,
@@ -207,8 +207,8 @@ class TransformersModel:
             rows.append(Row(read, written, ((len(written) - 1, token),), request.top))
         return rows
 
-    def _look(self, rows: Any) -> list[list[Look]]:
-        return look(self._torch, self._model, rows)
+    def _look(self, rows: Any) -> list[list[Prediction]]:
+        return predict(self._torch, self._model, rows)
 
     # --- generation, in the model's thread ------------------------------------------------------------
 
@@ -236,12 +236,12 @@ class TransformersModel:
 
     def _completion(self, request: Request, job: Job) -> Completion:
         first = job.written[0]
-        wordings = tuple(self._wording.said(request, job.ids, tokens) for tokens in job.written)
-        texts = tuple(cut(text, request.stop) for text in wordings)
+        wordings = tuple(self._wording.answer_text(request, job.ids, tokens) for tokens in job.written)
+        texts = tuple(cut_at_stops(text, request.stop) for text in wordings)
         return Completion(
             text=texts[0],
             samples=texts if request.samples > 1 else (),
-            logprobs=tuple(map(self._wording.chance, first, job.looks)) if job.looks else (),
+            logprobs=tuple(map(self._wording.token_logprob, first, job.looks)) if job.looks else (),
             usage=Usage(len(job.ids), sum(map(len, job.written))),
             finish_reason="stop" if first[-1] in self._ends or texts[0] != wordings[0] else "length",
         )
@@ -287,7 +287,7 @@ def _generate(
     job.written = [_without_padding(job, row) for row in out.sequences[:, before:].tolist()]
     if job.top is not None:
         pairs = zip(job.written[0], out.logits, strict=False)
-        job.looks = [chance(torch, row[0].float(), token, job.top) for token, row in pairs]
+        job.looks = [prediction_at(torch, row[0].float(), token, job.top) for token, row in pairs]
 
 
 def _without_padding(job: Job, row: list[int]) -> list[int]:
@@ -301,7 +301,7 @@ def _expected_places(before: int, ids: Sequence[int]) -> tuple[tuple[int, int], 
     return tuple((before - 1 + number, id) for number, id in enumerate(ids))
 
 
-def _pairs(row: Row, looks: list[Look]) -> list[tuple[int, Look]]:
+def _pairs(row: Row, looks: list[Prediction]) -> list[tuple[int, Prediction]]:
     """Return the token at each position looked at, with its log-probability."""
     return [(token, each) for (_, token), each in zip(row.looks, looks, strict=True)]
 

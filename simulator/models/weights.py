@@ -96,7 +96,7 @@ def load_weights(path: str, device: str) -> Weights:
         here = {"local_files_only": Path(base).is_dir()}
         tokenizer = transformers.AutoTokenizer.from_pretrained(path if own_tokenizer else base, **here)
         kind = "AutoModelForSeq2SeqLM" if config.is_encoder_decoder else "AutoModelForCausalLM"
-        dtype = imported("torch").float32 if device == "cpu" else "auto"
+        dtype = import_optional("torch").float32 if device == "cpu" else "auto"
         model = getattr(transformers, kind).from_pretrained(base, dtype=dtype, **here)
         if base != path:
             model = _merge_adapter(model, path)
@@ -110,7 +110,7 @@ def load_weights(path: str, device: str) -> Weights:
 
 def _read_config(path: str) -> tuple[str, Any]:
     """Return the folder or id of a model or of an adapter's base, and its configuration."""
-    imported("transformers")
+    import_optional("transformers")
     adapter = Path(path) / ADAPTER
     base = find_base(_base(adapter)) if adapter.is_file() else path
     with _loading_from(path, base) as transformers:
@@ -148,7 +148,7 @@ def fingerprint(path: str) -> dict[str, str]:
     return {"weights": hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}
 
 
-def imported(module: str) -> Any:
+def import_optional(module: str) -> Any:
     """Import an optional library.
 
     Raises:
@@ -161,7 +161,7 @@ def imported(module: str) -> Any:
 
 
 @contextmanager
-def quiet(transformers: Any) -> Iterator[None]:
+def silence(transformers: Any) -> Iterator[None]:
     """Silence the library's progress bars and hints; its errors are still raised."""
     logging = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -179,7 +179,7 @@ def quiet(transformers: Any) -> Iterator[None]:
 
 
 @contextmanager
-def loading(what: str, why: str = "") -> Iterator[Any]:
+def quiet_transformers(what: str, why: str = "") -> Iterator[Any]:
     """Yield transformers, silenced, to load a model with.
 
     Args:
@@ -190,31 +190,31 @@ def loading(what: str, why: str = "") -> Iterator[Any]:
         Unsupported: if transformers is missing.
         InputError: if loading fails; says what cannot be done, and why.
     """
-    transformers = imported("transformers")
+    transformers = import_optional("transformers")
     try:
-        with quiet(transformers):
+        with silence(transformers):
             yield transformers
     except (OSError, ValueError) as error:
         raise InputError(f"cannot {what}: {why or ' '.join(str(error).split())}") from error
 
 
 def _loading_from(path: str, base: str) -> AbstractContextManager[Any]:
-    """Return `loading` for a model, or an adapter with its base, either of which may be missing."""
+    """Return `quiet_transformers` for a model, or an adapter with its base; either may be missing."""
     if Path(base).exists():
-        return loading(f"load the model {path}")
+        return quiet_transformers(f"load the model {path}")
     adapted = "" if base == path else f" (the base of the adapter {path})"
     absent = "there is no such folder, and no reachable model hub has it"
-    return loading(f"load the model {base}{adapted}", absent)
+    return quiet_transformers(f"load the model {base}{adapted}", absent)
 
 
 def load_local(kind: str, folder: Path, device: str | None = None) -> tuple[Any, Any]:
     """Load a model, in evaluation mode, and its tokenizer from a folder; `kind`: the transformers class.
 
     Raises:
-        Unsupported, InputError: see `loading`.
+        Unsupported, InputError: see `quiet_transformers`.
     """
-    torch, options = imported("torch"), {"local_files_only": True}
-    with loading(f"load the model {folder}") as transformers:
+    torch, options = import_optional("torch"), {"local_files_only": True}
+    with quiet_transformers(f"load the model {folder}") as transformers:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
         model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, **options)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval(), tokenizer
@@ -231,7 +231,7 @@ def _base(file: Path) -> str:
 
 
 def _merge_adapter(model: Any, adapter: str) -> Any:
-    tuned = imported("peft").PeftModel.from_pretrained(model, adapter)
+    tuned = import_optional("peft").PeftModel.from_pretrained(model, adapter)
     if not hasattr(tuned, "merge_and_unload"):
         raise Unsupported(f"the adapter {adapter} cannot be merged into its base; use LoRA")
     return tuned.merge_and_unload()
@@ -296,7 +296,7 @@ def require_local(*more: str) -> None:
         Unsupported: if a package is missing; says how to install it.
     """
     for package in (*more, "torch", "transformers"):
-        imported(package)
+        import_optional(package)
 
 
 def find_base(name: str) -> str:
@@ -348,9 +348,9 @@ def _unpack(weights: Path, folder: Path, marker: dict[str, str]) -> None:
 
 
 def _convert(weights: Path, folder: Path) -> None:
-    torch, transformers = imported("torch"), imported("transformers")
+    torch, transformers = import_optional("torch"), import_optional("transformers")
     source: dict[str, Any] = {"gguf_file": weights.name, "local_files_only": True}
-    with quiet(transformers):
+    with silence(transformers):
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights.parent, **source)
         # Older releases of transformers always dequantize GGUF and have no such switch.
         if hasattr(transformers, "GgufConfig"):

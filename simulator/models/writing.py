@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-from simulator.models.forward import Look, Reader, Row, batches, chance, pick
+from simulator.models.forward import Prediction, Reader, Row, batches, pick, prediction_at
 from simulator.models.slots import Slots
 
 _Request = TypeVar("_Request")
@@ -54,9 +54,9 @@ class _Call(Generic[_Request, _Answer]):
 
 
 @dataclass(slots=True, eq=False)
-class _Reading(_Call[_Request, tuple[list[Row], list[list[Look]]]]):
+class _Reading(_Call[_Request, tuple[list[Row], list[list[Prediction]]]]):
     rows: list[Row] = field(default_factory=list)
-    looks: dict[int, list[Look]] = field(default_factory=dict)
+    looks: dict[int, list[Prediction]] = field(default_factory=dict)
 
 
 class Gatherer(Generic[_Request]):
@@ -66,7 +66,7 @@ class Gatherer(Generic[_Request]):
         self,
         thread: ThreadPoolExecutor,
         rows_of: Callable[[_Request], list[Row]],
-        read: Callable[[Sequence[Row]], list[list[Look]]],
+        read: Callable[[Sequence[Row]], list[list[Prediction]]],
         budget: int,
     ) -> None:
         """Make a queue for calls.
@@ -85,7 +85,7 @@ class Gatherer(Generic[_Request]):
         self._lock = threading.Lock()
         self._closed = False
 
-    async def __call__(self, request: _Request) -> tuple[list[Row], list[list[Look]]]:
+    async def __call__(self, request: _Request) -> tuple[list[Row], list[list[Prediction]]]:
         """Return the rows read for a call, and the looks at each.
 
         Raises:
@@ -164,7 +164,7 @@ class Job:
     most: int
     over: Callable[[list[int]], bool]
     written: list[list[int]] = field(default_factory=list)
-    looks: list[Look] = field(default_factory=list)
+    looks: list[Prediction] = field(default_factory=list)
     generator: Any = None
 
     def ended(self, tokens: list[int]) -> bool:
@@ -306,7 +306,7 @@ class Writer(Generic[_Request, _Answer]):
         for sample, token in zip(samples, tokens, strict=True):
             job.written[sample].append(token)
         if job.top is not None:
-            job.looks.append(chance(torch, logits[0], tokens[0], job.top))
+            job.looks.append(prediction_at(torch, logits[0], tokens[0], job.top))
         return [sample for sample in samples if not job.ended(job.written[sample])]
 
     def _give(self, call: _Writing[_Request, _Answer], job: Job) -> None:

@@ -19,8 +19,8 @@ from simulator.reporting.section import (
     RunEndings,
     Section,
     file_section,
-    numbered,
-    plain,
+    plain_values,
+    renumber,
     slug,
 )
 
@@ -34,9 +34,9 @@ __all__ = [
     "Section",
     "file_section",
     "json_text",
-    "numbered",
-    "plain",
+    "plain_values",
     "print_report",
+    "renumber",
     "report_csv",
     "report_latex",
     "slug",

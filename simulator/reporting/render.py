@@ -17,9 +17,9 @@ from simulator.figures import Figure, Table, save
 from simulator.figures.files import svg_address, svg_data
 from simulator.figures.interactive import FONT
 from simulator.figures.look import DARK, LIGHT
-from simulator.figures.tables import escape_latex, shown
-from simulator.reporting.section import Drawing, Report, Section, plain
-from simulator.whole import write_whole
+from simulator.figures.tables import cell_text, escape_latex
+from simulator.output_files import write_atomically
+from simulator.reporting.section import Drawing, Report, Section, plain_values
 from trees.faults import fault_text
 
 SUFFIXES: Final = ("png", "svg", "pdf", "html", "csv", "json")
@@ -99,17 +99,17 @@ def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_A
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder} is a file; name a folder")
     written = [
-        write_whole(folder / "report.json", json_text(report) + "\n"),
-        write_whole(folder / "report.html", html_page(report)),
+        write_atomically(folder / "report.json", json_text(report) + "\n"),
+        write_atomically(folder / "report.html", html_page(report)),
     ]
     for section in report.sections:
         for name, table in section.named_tables():
-            written.append(write_whole(folder / f"{name}.csv", table.to_csv()))
-            written.append(write_whole(folder / f"{name}.tex", latex_table(table, name, section.title)))
+            written.append(write_atomically(folder / f"{name}.csv", table.to_csv()))
+            written.append(write_atomically(folder / f"{name}.tex", latex_table(table, name, section.title)))
         for figure in section.figures:
             written += _save_figure(figure, folder, suffixes)
         if section.text:
-            written.append(write_whole(folder / f"{section.name}.txt", section.text + "\n"))
+            written.append(write_atomically(folder / f"{section.name}.txt", section.text + "\n"))
     return written
 
 
@@ -130,7 +130,7 @@ def html_page(report: Report) -> str:
         loader=PackageLoader("simulator.reporting", "."), undefined=StrictUndefined, autoescape=True
     )
     template = environment.get_template("report.html.jinja")
-    return template.render(report=report, address=_address, shown=shown, light=LIGHT, dark=DARK, font=FONT)
+    return template.render(report=report, address=_address, show=cell_text, light=LIGHT, dark=DARK, font=FONT)
 
 
 def _section_json(section: Section) -> dict[str, Any]:
@@ -138,12 +138,12 @@ def _section_json(section: Section) -> dict[str, Any]:
         "name": section.name,
         "title": section.title,
         "tables": [table.plain() for table in section.tables],
-        "figures": [plain(figure) for figure in section.figures],
+        "figures": [plain_values(figure) for figure in section.figures],
         "remarks": list(section.remarks),
     }
     if section.text:
         values["text"] = section.text
-    return values | ({"data": plain(section.data)} if section.data else {})
+    return values | ({"data": plain_values(section.data)} if section.data else {})
 
 
 def _save_figure(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]) -> list[Path]:

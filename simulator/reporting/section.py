@@ -150,7 +150,7 @@ class Report:
         return {section.name: section for section in self.sections}[name]
 
 
-def numbered(sections: Iterable[Section]) -> tuple[Section, ...]:
+def renumber(sections: Iterable[Section]) -> tuple[Section, ...]:
     """Return sections with distinct names: the second ``NAME`` becomes ``NAME-2``, and so on."""
     counts: Counter[str] = Counter()
     distinct = []
@@ -178,21 +178,21 @@ def file_section(
     return Section(name=re.sub(r"[^a-z0-9_]+", "-", f"{kind}-{name}".lower()), **parts)
 
 
-def plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """Return a value as plain JSON data: records as objects, infinity as ``inf``, NaN as null.
 
     An object with a method ``plain`` is replaced by the method's result.
     """
     if callable(method := getattr(value, "plain", None)) and not isinstance(value, type):
-        return plain(method())
+        return plain_values(method())
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return plain(value._asdict())
+        return plain_values(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):
-        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
+        return {part.name: plain_values(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): plain_values(part) for key, part in value.items()}
     if isinstance(value, tuple | list):
-        return [plain(part) for part in value]
+        return [plain_values(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value

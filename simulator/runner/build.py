@@ -119,7 +119,7 @@ def build_seats(
     Raises:
         InputError: if a seat has no name or an unknown one.
     """
-    seats = machine.seated(options)
+    seats = machine.episode_seats(options)
     if missing := [seat for seat in seats if not names.get(seat)]:
         raise InputError(f"The seat {missing[0]!r} is empty; fill it with --{missing[0]}.")
     return {seat: _seat(machine, seat, names[seat], models, options) for seat in seats}

@@ -31,16 +31,16 @@ from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.models import ModelOptions, Needs, ServerDown
 from simulator.models.fleet import address_of
-from simulator.models.load import addressed, bare_name
+from simulator.models.load import addressed_name, bare_name
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan, machine_of
-from simulator.runner.executors import playing
+from simulator.runner.executors import open_executor
 from simulator.runner.logged import ENDED, endings_of_runs
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import HERE, Engine, ModelFlags
 from simulator.runner.run_summary import progress_bar
 from simulator.seats import Seat
-from simulator.seeds import stratified
+from simulator.seeds import draw_strata
 
 RUN_STARTED: Final = "run.started"
 """Kind of the event that a command starts or continues a run."""
@@ -127,7 +127,7 @@ class RunRequest:
         )
 
 
-def asked_how(options: ModelOptions) -> dict[str, Any]:
+def answer_options(options: ModelOptions) -> dict[str, Any]:
     """Return the options that change models' answers; empty if none is set, to match older runs."""
     chosen = {
         "decoding": options.decoding.chosen,
@@ -139,9 +139,9 @@ def asked_how(options: ModelOptions) -> dict[str, Any]:
 
 def service_name(model: str, options: ModelOptions) -> str:
     """Return a model with its address and answer options, as part of the keys of its answers in a journal."""
-    chosen = asked_how(options)
+    chosen = answer_options(options)
     settings = [json.dumps(chosen, ensure_ascii=False, sort_keys=True)] if chosen else []
-    return " ".join((addressed(model), address_of(options.base_url), *settings))
+    return " ".join((addressed_name(model), address_of(options.base_url), *settings))
 
 
 def refuse_idle_options(options: ModelOptions, *, asked: bool) -> None:
@@ -217,7 +217,7 @@ def play(request: RunRequest, console: Console) -> str:
 async def _play(request: RunRequest, engine: Engine, console: Console) -> str:
     settings = request.settings
     episodes = len(request.items) * settings.repeats
-    opening = playing(engine, request.factory, settings.log, episodes=episodes, places=settings.places)
+    opening = open_executor(engine, request.factory, settings.log, episodes=episodes, places=settings.places)
     async with LogWriter(settings.log, durable=False) as log, opening as (factory, executor):
         with LogReader(settings.log) as reader:
             async with (
@@ -260,8 +260,8 @@ def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
     # Seats are named after their models without addresses; the configuration has these.
     names = {seat: who for seat, who in request.seats.items() if isinstance(who, str)}
     if servers := {seat: name for seat, name in names.items() if bare_name(name) != name}:
-        added["servers"] = {seat: addressed(name) for seat, name in servers.items()}
-    added |= asked_how(settings.models)
+        added["servers"] = {seat: addressed_name(name) for seat, name in servers.items()}
+    added |= answer_options(settings.models)
     return build_plan(
         machine=request.machine,
         items=request.items,
@@ -367,7 +367,7 @@ def _items(
                 raise InputError(
                     f"items: {item!r} is not a {kind}; pass objects as {benchmark.name} loads them."
                 )
-    return tuple(items) if limit is None else stratified(items, limit, lambda item: (), seed)
+    return tuple(items) if limit is None else draw_strata(items, limit, lambda item: (), seed)
 
 
 def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[str, Any]:

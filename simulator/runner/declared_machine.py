@@ -187,7 +187,7 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
             scores={score.metric: score.value for score in self.score(item, turns, judgments, options)},
         )
 
-    def scored(
+    def compute_scores(
         self,
         episode_id: str,
         item: Any,

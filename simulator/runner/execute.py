@@ -14,7 +14,7 @@ from logs import LogError
 from logs.relay import RowSink
 from logs.rows import Ending, Event, Score, Turn
 from logs.writer import Posted
-from simulator.catalog import traced
+from simulator.catalog import trace_error
 from simulator.errors import SeatError
 from simulator.models import Malformed, ModelError, Refused, ServerDown
 from simulator.runner.machines import ActiveEpisode, AnyMachine
@@ -108,7 +108,7 @@ async def execute(
     except LogError:
         raise
     except Exception as error:  # a bug in one seat's code must not end a run of thousands
-        ending = _ending(live, "failed", "infrastructure", traced(error))
+        ending = _ending(live, "failed", "infrastructure", trace_error(error))
         log.post(traceback_event(live))
     on_played(ending)
     await recorder.settle()
@@ -131,7 +131,7 @@ async def finish(
         try:
             scores = machine.score(live.item, turns, (), live.episode.options)
         except Exception as error:
-            ending = _ending(live, "failed", "scorer", traced(error))
+            ending = _ending(live, "failed", "scorer", trace_error(error))
             log.post(traceback_event(live))
     for score in scores:
         log.post(score)

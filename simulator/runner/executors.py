@@ -37,7 +37,7 @@ from simulator.models import Budget
 from simulator.models.budget import SharedBudget
 from simulator.runner.batch import Executor, Job, OnEnding, play_jobs
 from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine
-from simulator.runner.options import Engine, processors
+from simulator.runner.options import Engine, processor_count
 from simulator.runner.spreading import describe_exit, start_context, worker_environment
 from simulator.seats import Seat
 
@@ -46,7 +46,7 @@ _WORTH_A_WORKER: Final = 200
 
 
 @asynccontextmanager
-async def playing(
+async def open_executor(
     engine: Engine, factory: NamedSeatFactory, log: Path, *, episodes: int, places: int
 ) -> AsyncIterator[tuple[NamedSeatFactory, Executor | None]]:
     """Yield the seat factory for this process, and the executor; None if this process plays.
@@ -90,7 +90,7 @@ def workers_for(engine: Engine, seats: Mapping[str, str | Seat], episodes: int) 
         return engine.workers
     names = (who if isinstance(who, str) else who.name for who in seats.values())
     offline = all(name.startswith(("offline/", SCRIPT)) for name in names)
-    return max(1, min(processors(), episodes // _WORTH_A_WORKER)) if offline else 1
+    return max(1, min(processor_count(), episodes // _WORTH_A_WORKER)) if offline else 1
 
 
 # Seconds in which a worker that has lost its parent writes its rows before it exits.

@@ -48,7 +48,7 @@ class Opponent:
         return bare_name(self.name).partition("/")[2] or self.name
 
 
-def menu(
+def player_menu(
     offline: Iterable[str], env: Mapping[str, str], models: Iterable[str] | None = None
 ) -> tuple[Opponent, ...]:
     """Return the built-in players, a second person and the models, in this order.

@@ -38,13 +38,13 @@ class PlayedItem(NamedTuple):
     turns: Sequence[Turn]
     ending: Ending
 
-    def of(self, kind: str) -> list[Turn]:
+    def turns_of(self, kind: str) -> list[Turn]:
         """Return the turns of one kind, in order."""
         return [turn for turn in self.turns if turn.payload.get("kind") == kind]
 
-    def who(self, seat: str) -> str:
-        """Return the seat's occupant: a person's pseudonym, or a name (see `sitter`)."""
-        return sitter(self.episode, seat)
+    def occupant(self, seat: str) -> str:
+        """Return the seat's occupant: a person's pseudonym, or a name."""
+        return occupant(self.episode, seat)
 
 
 class Endings(NamedTuple):
@@ -140,7 +140,7 @@ def played_items(
             yield PlayedItem(episode, items[episode.item_hash], played.turns, ending)
 
 
-def sitter(episode: Episode, seat: str) -> str:
+def occupant(episode: Episode, seat: str) -> str:
     """Return the occupant of a seat: a person's pseudonym, if any, else the name."""
     name = episode.seats.get(seat, "")
     return episode.participant_id or name if name == PERSON else name

@@ -111,16 +111,16 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
     Attributes:
         name: the benchmark's name.
         seats: all seats that an episode can have.
-        people_alone: kinds of turns that only people take, before the task.
+        person_only_kinds: kinds of turns that only people take, before the task.
     """
 
     name: str
     seats: tuple[str, ...]
-    people_alone: Collection[str] = ()
+    person_only_kinds: Collection[str] = ()
 
     # Items, seats and scores
 
-    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def episode_seats(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the seats of an episode with these options; by default, all seats."""
         return self.seats
 
@@ -168,10 +168,10 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
         """Return the scores of an ended episode with these options; empty if it has no turns."""
-        return self.scored(turns[0].episode_id, item, turns, judgments, options) if turns else ()
+        return self.compute_scores(turns[0].episode_id, item, turns, judgments, options) if turns else ()
 
     @abstractmethod
-    def scored(
+    def compute_scores(
         self,
         episode_id: str,
         item: Any,
@@ -182,11 +182,11 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
     ) -> tuple[Score, ...]:
         """Return the scores of an ended episode that has turns."""
 
-    def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
-        """Return a cooperative person's reply to the next question for `people_alone`; None elsewhere."""
+    def cooperative_reply(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
+        """Return a cooperative person's reply to the next of `person_only_kinds`; None elsewhere."""
         return None
 
-    def filled_in(self, reply: Reply, knows: Any) -> Reply:
+    def form_reply(self, reply: Reply, knows: Any) -> Reply:
         """Convert a built-in player's reply to the form that a person would submit on the page.
 
         Args:

@@ -103,20 +103,20 @@ class OneSeatTable(ABC, Generic[ItemT, StepT]):
     def language(self) -> str:
         """Return the language of the pages."""
 
-    def left(self, state: State) -> SeatError | None:
+    def exit_error(self, state: State) -> SeatError | None:
         """Return why a person may not continue after `state`; None if they may, which is the default."""
         return None
 
     @abstractmethod
-    def knows(self, state: State, steps: tuple[StepT, ...], *, at_once: bool) -> Any:
+    def task_view(self, state: State, steps: tuple[StepT, ...], *, at_once: bool) -> Any:
         """Return what the seat is shown (`View.task`) of the next `steps`."""
 
     @abstractmethod
-    def at_once(self, step: StepT) -> AllAtOnce | None:
+    def bulk_answerer(self, step: StepT) -> AllAtOnce | None:
         """Return a function that answers all steps from `step` on; None for a seat that goes step by step."""
 
     @abstractmethod
-    def logged(self, step: StepT, reply: Reply) -> tuple[str, dict[str, Any]]:
+    def turn_content(self, step: StepT, reply: Reply) -> tuple[str, dict[str, Any]]:
         """Return the text and the payload of the turn for a reply.
 
         Raises:
@@ -137,7 +137,7 @@ def rebuild(turns: Iterable[Turn]) -> State:
 def step_due(table: OneSeatTable[Any, StepT], state: State) -> StepT | None:
     """Return the next step; None when the episode is over."""
     done = len(state["said"])
-    over = table.left(state) is not None or done >= len(table.steps)
+    over = table.exit_error(state) is not None or done >= len(table.steps)
     return None if over else table.steps[done]
 
 
@@ -151,7 +151,7 @@ def seat_view(table: OneSeatTable[Any, Any], state: State, *, at_once: bool = Fa
         number=number,
         language=table.language,
         lines=(),
-        task=table.knows(state, steps, at_once=at_once),
+        task=table.task_view(state, steps, at_once=at_once),
         seed=derive_seed(table.seed, number),
         repeat=table.repeat,
         moves=number,
@@ -168,7 +168,7 @@ def seat_turn(table: OneSeatTable[Any, Any], state: State, reply: Reply) -> tupl
     step = step_due(table, state)
     if step is None:
         raise SeatError("The episode is over.", table.SEAT, code="over")
-    text, payload = table.logged(step, reply)
+    text, payload = table.turn_content(step, reply)
     turn = make_turn(
         table.episode_id,
         len(state["said"]),
@@ -237,12 +237,12 @@ class OneSeatMachine(EpisodeMachine[TableT, State]):
 
 
 def _next(table: OneSeatTable[Any, Any], state: State) -> str:
-    if why := table.left(state):
+    if why := table.exit_error(state):
         raise why
     step = step_due(table, state)
     if step is None or table.person:
         return END
-    return table.NODES[step.kind] if table.at_once(step) is None else AT_ONCE
+    return table.NODES[step.kind] if table.bulk_answerer(step) is None else AT_ONCE
 
 
 async def _start(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> str:
@@ -252,7 +252,7 @@ async def _start(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> str:
 
 async def _answer_all(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update:
     table, before = runtime.context, len(state["said"])
-    answer = table.at_once(table.steps[before])
+    answer = table.bulk_answerer(table.steps[before])
     assert answer is not None
     for reply in await answer(seat_view(table, state, at_once=True)):
         turn, update = seat_turn(table, state, reply)

@@ -157,7 +157,7 @@ NO_FLAGS: Final = ModelFlags()
 """No options: the default of a command's parameter."""
 
 
-def asks_models(command: Callable[..., None]) -> Callable[..., None]:
+def with_model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Replace a command's parameter ``flags`` with the options of `MODEL_OPTIONS`.
 
     An option that the command declares itself, with another default or meaning, replaces the shared one and
@@ -166,10 +166,10 @@ def asks_models(command: Callable[..., None]) -> Callable[..., None]:
     Args:
         command: called with every option by name.
     """
-    return takes("flags", MODEL_OPTIONS, ModelFlags)(command)
+    return with_options("flags", MODEL_OPTIONS, ModelFlags)(command)
 
 
-def takes(
+def with_options(
     parameter: str, options: Mapping[str, Any], make: Callable[..., Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that replaces one parameter of a command with several options.
@@ -295,6 +295,6 @@ def read_resources(texts: Sequence[str]) -> Resources:
     return resources
 
 
-def processors() -> int:
+def processor_count() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -54,7 +54,7 @@ class StartedRun:
 
     @property
     def state(self) -> ProcessState:
-        """Return the state; in a run that is done, episodes may still have failed (see `said`)."""
+        """Return the state; in a run that is done, episodes may still have failed (see `output_tail`)."""
         code = self.process.poll()
         if code is None:
             return "playing"
@@ -63,7 +63,7 @@ class StartedRun:
         return "failed" if code else "done"
 
     @property
-    def said(self) -> str:
+    def output_tail(self) -> str:
         """Return the end of its output."""
         size = os.fstat(self.output.fileno()).st_size
         # The process shares the file's position: reading must not move it.
@@ -143,7 +143,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-def continuable(reader: LogReader, processes: RunProcesses) -> tuple[str, ...]:
+def continuable_runs(reader: LogReader, processes: RunProcesses) -> tuple[str, ...]:
     """Return the unfinished runs that no process seems to be playing, the newest first."""
     states = {run.id: run.state for run in processes.started()}
 
@@ -152,7 +152,7 @@ def continuable(reader: LogReader, processes: RunProcesses) -> tuple[str, ...]:
         # Another program's process is only known by its rows in the log.
         return state == "playing" if state else _time_since_event(reader, event) < _RECENT
 
-    events = reversed([*begun_by(reader).items()])
+    events = reversed([*start_events(reader).items()])
     return tuple(run for run, event in events if _is_unfinished(reader, run) and not is_played(event))
 
 
@@ -171,6 +171,6 @@ def _time_since_event(reader: LogReader, event: Event) -> timedelta:
     return datetime.now(UTC) - datetime.fromisoformat(max(newest or "", event.created_at))
 
 
-def begun_by(reader: LogReader) -> Mapping[str, Event]:
+def start_events(reader: LogReader) -> Mapping[str, Event]:
     """Return the latest start event of each run, by run; runs of older logs have none."""
     return {event.run_id: event for event in reader.events(kind=RUN_STARTED) if event.run_id}

@@ -75,7 +75,7 @@ def live_scores(tally: Tally, shown: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def counted(console: Console, title: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
+def counting_bar(console: Console, title: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
     """Show a bar of `total` units, `done` of them done before; yield a function that advances it."""
     with _bar(console, TimeRemainingColumn()) as bar:
         task = bar.add_task(title, total=total, completed=done)

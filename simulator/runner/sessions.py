@@ -192,7 +192,7 @@ class Sessions:
             snapshot = await self._load(episode)
             _require_person(episode, seat)
             snapshot = await self._advance(snapshot)
-        return self._shown(snapshot, seat)
+        return self._show(snapshot, seat)
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
         """Accept a person's reply, exactly once: the same key is the same turn, whenever it arrives.
@@ -215,7 +215,7 @@ class Sessions:
             if not any(reply.key and turn.key == reply.key for turn in snapshot.turns):
                 snapshot = await self._take(snapshot, seat, reply, number)
             snapshot = await self._advance(snapshot)
-        return self._shown(snapshot, seat)
+        return self._show(snapshot, seat)
 
     async def _take(self, snapshot: _Snapshot, seat: str, reply: Reply, number: int | None) -> _Snapshot:
         due = self._is_due(snapshot.live, snapshot.state, seat, number, len(snapshot.turns))
@@ -259,9 +259,9 @@ class Sessions:
         """
         snapshot = await self._load(self._reader.episode(episode_id))
         self._require_ended(snapshot)
-        return self._revealed(snapshot, tuple(self._reader.judgments(episode_id=episode_id)))
+        return self._reveal(snapshot, tuple(self._reader.judgments(episode_id=episode_id)))
 
-    def _revealed(self, snapshot: _Snapshot, judgments: tuple[Judgment, ...]) -> Any:
+    def _reveal(self, snapshot: _Snapshot, judgments: tuple[Judgment, ...]) -> Any:
         return self._machine.replay(snapshot.live.item, snapshot.turns, judgments)
 
     def _lock(self, episode_id: str) -> asyncio.Lock:
@@ -314,7 +314,7 @@ class Sessions:
             ending, _ = await finish(self._machine, snapshot.live, self._log, ending, snapshot.turns)
         return replace(snapshot, ending=ending)
 
-    def _shown(self, snapshot: _Snapshot, seat: str) -> Any:
+    def _show(self, snapshot: _Snapshot, seat: str) -> Any:
         return self._machine.view(
             snapshot.live, snapshot.state, seat, snapshot.ending, self._warnings.get(snapshot.id)
         )

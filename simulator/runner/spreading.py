@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from simulator.errors import InputError, WorkerFailed
-from simulator.runner.options import Engine, processors
+from simulator.runner.options import Engine, processor_count
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -114,9 +114,9 @@ def _on_cluster(
     work: Callable[[J], R], jobs: Iterator[J], engine: Engine, resources: Mapping[str, float]
 ) -> Iterator[R]:
     """Yield the results of tasks, which Ray schedules, and reschedules if a node is lost."""
-    from simulator.runner.cluster.connecting import actor_options, connected, living_nodes, places_for
+    from simulator.runner.cluster.connecting import actor_options, connect, living_nodes, places_for
 
-    with connected(engine.address) as ray:
+    with connect(engine.address) as ray:
         offered = sum(places_for(resources, node) for node in living_nodes(ray))
         if not offered:
             needed = ", ".join(f"{name} {amount:g}" for name, amount in resources.items())
@@ -155,7 +155,7 @@ def engine_of(executor: str, workers: int | None, *, worth: bool) -> Engine:
     engine = Engine(executor=executor, workers=workers)
     if engine.is_ray or workers is not None or not worth:
         return engine
-    return Engine(workers=processors())
+    return Engine(workers=processor_count())
 
 
 def start_context(*modules: str) -> ForkServerContext | SpawnContext:

@@ -197,7 +197,7 @@ ERASE_EVERY: Final = 1800.0
 _log = logging.getLogger(__name__)
 
 
-def pending(reader: LogReader, run_id: str) -> dict[str, Event]:
+def pending_erasures(reader: LogReader, run_id: str) -> dict[str, Event]:
     """Return the withdrawals from a study's run that are not erased yet, by pseudonym."""
     took_part = {row.participant_id for row in reader.assignments(run_id=run_id)}
     return {person: event for person, event in reader.withdrawals().items() if person in took_part}
@@ -212,7 +212,7 @@ def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = N
         LogError: if the log cannot be written.
     """
     with LogReader(path) as reader:
-        waiting = pending(reader, run_id) if run_id else reader.withdrawals()
+        waiting = pending_erasures(reader, run_id) if run_id else reader.withdrawals()
     return tuple(
         erase_participant(path, person, reason=f"consent withdrawn in {event.run_id}")
         for person, event in waiting.items()

@@ -19,7 +19,7 @@ from logs.paths import default_path
 from logs.rows import Event
 from simulator.errors import InputError
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
-from simulator.studies.admission import erase_due, pending
+from simulator.studies.admission import erase_due, pending_erasures
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.known import absent_opposite, find_study, study_file, why_absent
@@ -183,7 +183,7 @@ def close_study(
 ) -> None:
     """Close the study: admit nobody new, erase everyone who withdrew; people under way may finish."""
     chosen = find_study(study, log)
-    leaving = with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
+    leaving = with_desk(chosen, log, lambda desk, reader: pending_erasures(reader, chosen.run_id))
     if leaving and not yes:
         typer.confirm(
             f"Close {chosen.id} and erase the participants who have withdrawn ({', '.join(leaving)})? "
@@ -237,8 +237,8 @@ def restore_participant(study: StudyArgument, person: _PersonArgument, log: LogO
 
     def restore(desk: StudyDesk, reader: LogReader) -> tuple[Place, ...]:
         if who not in reader.withdrawals() and who in reader.exclusions(chosen.run_id):
-            return asyncio.run(desk.included(who, by=COMMAND))
-        return asyncio.run(desk.restored(who))
+            return asyncio.run(desk.include(who, by=COMMAND))
+        return asyncio.run(desk.restore(who))
 
     places = with_desk(chosen, log, restore, did="restore")
     print(f"{who} is back: {', '.join(place.state for place in places)}.")
@@ -249,7 +249,7 @@ def release_places(study: StudyArgument, person: _PersonArgument, log: LogOption
     """Let a participant continue in a different browser."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)), did="release")
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.release(who)), did="release")
     print(f"{who} may continue in the next browser that opens the study.")
 
 
@@ -260,7 +260,7 @@ def exclude_participant(
     """Exclude a participant: their places are freed; reports include them only with --with-excluded."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    places = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.excluded(who, reason, by=COMMAND)))
+    places = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.exclude(who, reason, by=COMMAND)))
     print(f"{who} is excluded; places freed: {len(places)}. `askback study restore` undoes this.")
 
 
@@ -271,7 +271,7 @@ def return_place(
     """Free the place of a participant who is under way; what they did is kept."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.freed(who, reason, by=COMMAND)))
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.free(who, reason, by=COMMAND)))
     print(f"{who} has left, and the place is free.")
 
 
@@ -285,13 +285,13 @@ def write_to_participant(
     """Write to a participant; the log records when they have read the message."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.messaged(who, text, by=COMMAND)))
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.send_message(who, text, by=COMMAND)))
     print(f"{who} will see it when their page next updates or becomes visible.")
 
 
 def _print_erased(erased: Sequence[Erasure]) -> None:
     for erasure in erased:
-        print(f"{erasure.participant_id} is erased. {erasure.recognised}")
+        print(f"{erasure.participant_id} is erased. {erasure.recognition_note}")
 
 
 def _participant(study: Study, person: str, log: Path | None) -> str:

@@ -16,7 +16,7 @@ from simulator.errors import InputError
 from simulator.figures import Column, Table
 from simulator.studies.command import StudyArgument, with_desk
 from simulator.studies.known import find_study
-from simulator.studies.quality import signs
+from simulator.studies.quality import carelessness_signs
 from simulator.studies.reconcile import payment_of
 from simulator.studies.steering import MANIFEST, write_snapshot
 
@@ -38,7 +38,7 @@ def show_quality(
     """Show signs of careless participation, with the underlying numbers, for a second look."""
     chosen = find_study(study, log)
     with LogReader(log or default_path()) as reader:
-        people = signs(reader, chosen)
+        people = carelessness_signs(reader, chosen)
     named = people.assign(**{name: people[name].map(" ".join) for name in ("missed", "signs")})
     Console().print(Table.of_frame(named, _SIGNS).to_text())
     if csv is not None:

@@ -30,7 +30,7 @@ from simulator.studies.sessions import StudySessions
 ItemT = TypeVar("ItemT")
 
 
-class Drawn(NamedTuple):
+class DrawnItem(NamedTuple):
     """An item of free play, with the options and the name of its episode (None: the item's name)."""
 
     item: Any
@@ -51,10 +51,10 @@ class PlaySessions(StudySessions, ABC):
         InputError: if a study's settings, conditions, numbers or data do not fit the benchmark.
     """
 
-    around: ClassVar[tuple[Step, ...]] = (CONSENT, replace(READY, when=("first",)))
+    outer_steps: ClassVar[tuple[Step, ...]] = (CONSENT, replace(READY, when=("first",)))
     judges: ClassVar[tuple[str, ...]] = ()
     """The seats whose people may judge the success of free play (`judge`)."""
-    loads: ClassVar[bool] = False
+    loads_items: ClassVar[bool] = False
     """True if the items of free play can be loaded from anywhere (`data`)."""
     languages: ClassVar[tuple[str, ...]] = ()
     """The languages of items if there is no menu of items; empty: the language of the pages."""
@@ -69,7 +69,7 @@ class PlaySessions(StudySessions, ABC):
         data: str = BUILTIN,
         **options: Unpack[SessionOptions],
     ) -> None:
-        if data != BUILTIN and not self.loads:
+        if data != BUILTIN and not self.loads_items:
             raise InputError(f"The items of free play in {benchmark.name} cannot be chosen: {data!r}.")
         self.benchmark, self.data = benchmark, data
         material = material_type(benchmark)
@@ -96,15 +96,15 @@ class PlaySessions(StudySessions, ABC):
         spec = self.benchmark.seat(seat)
         return self._menu(spec.players, models=bool(spec.prompt))
 
-    def beside(self, seat: str) -> Sequence[str]:
+    def other_seats(self, seat: str) -> Sequence[str]:
         """Return the other seats of an episode in which a person sits in `seat`."""
         return [spec.name for spec in self.benchmark.seats if spec.name != seat]
 
-    def offered(self, seat: str) -> Sequence[Opponent]:
+    def allowed_players(self, seat: str) -> Sequence[Opponent]:
         """Return the allowed players of `seat`: `opponents`, and any that are not on the menu."""
         return self.opponents(seat)
 
-    def seated(self, seat: str, others: Mapping[str, str]) -> dict[str, str]:
+    def player_by_seat(self, seat: str, others: Mapping[str, str]) -> dict[str, str]:
         """Return the player of each seat in an episode of a person in `seat`.
 
         Raises:
@@ -112,9 +112,9 @@ class PlaySessions(StudySessions, ABC):
         """
         seats = [spec.name for spec in self.benchmark.seats]
         require_choice("seat", seat, seats)
-        chosen = {name: others.get(name, "") for name in seats if name in self.beside(seat)}
+        chosen = {name: others.get(name, "") for name in seats if name in self.other_seats(seat)}
         for name, who in chosen.items():
-            require_offered(who, name, self.offered(name))
+            require_offered(who, name, self.allowed_players(name))
         return {name: PERSON if name == seat else chosen[name] for name in seats if name in (seat, *chosen)}
 
     async def start(
@@ -141,22 +141,22 @@ class PlaySessions(StudySessions, ABC):
         Raises:
             InputError: if a choice is not allowed.
         """
-        seats = self.seated(seat, others)
+        seats = self.player_by_seat(seat, others)
         chosen = read_fields(self.choices, rules).model_dump(mode="json")
-        drawn = await self.drawn(chosen, seat, seats, item, language)
+        drawn = await self.draw_item(chosen, seat, seats, item, language)
         return await self.start_item(drawn.item, seats, drawn.options, name=drawn.name)
 
     @abstractmethod
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
+    ) -> DrawnItem:
         """Return the item to play, for checked choices and players; arguments as for `start`."""
 
 
 class DeclaredSessions(PlaySessions):
     """Free play and studies of a benchmark without a machine: its rules are the choices."""
 
-    loads: ClassVar[bool] = True
+    loads_items: ClassVar[bool] = True
 
     @property
     def choices(self) -> type[BaseModel]:
@@ -171,15 +171,15 @@ class DeclaredSessions(PlaySessions):
         assert self.benchmark.load is not None
         return self.benchmark.load(self.data)
 
-    async def drawn(
+    async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
-    ) -> Drawn:
-        """See `PlaySessions.drawn`."""
+    ) -> DrawnItem:
+        """See `PlaySessions.draw_item`."""
         # An item's name may give away the solution, and people may see an episode's id.
         candidates = [] if item else [each for each in self.items if language_of(each) == language]
-        return Drawn(chosen_item(candidates or self.items, item), rules, seat)
+        return DrawnItem(chosen_item(candidates or self.items, item), rules, seat)
 
-    def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
+    def _reveal(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
         return self._machine.replay(here.live.item, here.turns, judgments, here.live.episode.options)
 
 

@@ -18,7 +18,7 @@ from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Co
 from simulator.studies.files import Study
 from simulator.studies.ledger import FAILED_CHECK, format_time, place_id, study_item
 from simulator.studies.pairing import PAID
-from simulator.studies.people import Person, bind, came_by_link, recognise, took_part_elsewhere
+from simulator.studies.people import Person, came_by_link, check_binding, recognise, took_part_elsewhere
 from simulator.studies.places import REFUSED, Places
 from simulator.studies.progress import StudyProgress, count_pairs
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
@@ -130,7 +130,7 @@ class StudyDesk(Places):
         async with self._lock:
             own = self.places_of(person.participant)
             if browser and person.identities:
-                binding = bind(self._reader, self.study, person.participant, key, browser)
+                binding = check_binding(self._reader, self.study, person.participant, key, browser)
                 if own and not binding.free and not person.proven:
                     return await self._refuse("other_browser")
                 person = person._replace(identities=(*person.identities, binding.row))
@@ -142,7 +142,7 @@ class StudyDesk(Places):
                 return await self._refuse("excluded", person.participant)
             return await self._give(person, language or self.study.language, own)
 
-    async def another(self, participant: str, language: str | None = None) -> Admission:
+    async def admit_again(self, participant: str, language: str | None = None) -> Admission:
         """Return another place for an admitted person if they may do more sets, else their last place.
 
         Raises:
@@ -156,7 +156,7 @@ class StudyDesk(Places):
                 return await self._come_back(own)
             return await self._give(Person(participant), language or self.study.language, own)
 
-    async def started(self, participant: str) -> Admission:
+    async def start_set(self, participant: str) -> Admission:
         """Record that a person begins their set (consent given, instructions read); idempotent.
 
         Returns:
@@ -179,7 +179,7 @@ class StudyDesk(Places):
                 place = await self._move(replace(place, started_at=self._clock()), "started")
             return Admission(code="resumed", participant=participant, place=place)
 
-    async def completed(self, participant: str, *, failed_check: bool = False) -> Completion:
+    async def complete_set(self, participant: str, *, failed_check: bool = False) -> Completion:
         """Record that a person has done their set, late or in time; idempotent.
 
         Raises:
@@ -187,7 +187,7 @@ class StudyDesk(Places):
         """
         return await self._end(participant, "completed", FAILED_CHECK if failed_check else "")
 
-    async def screened_out(self, participant: str, reason: str = "") -> Completion:
+    async def screen_out(self, participant: str, reason: str = "") -> Completion:
         """Record that a person does not qualify (failed comprehension check, …), and free their place.
 
         Raises:
@@ -195,7 +195,7 @@ class StudyDesk(Places):
         """
         return await self._end(participant, "screened_out", reason)
 
-    async def returned(self, participant: str, reason: str = "") -> Completion:
+    async def return_place(self, participant: str, reason: str = "") -> Completion:
         """Record that a person stops early, and free their place; what they did is kept.
 
         Raises:
@@ -203,7 +203,7 @@ class StudyDesk(Places):
         """
         return await self._end(participant, "returned", reason)
 
-    async def withdrawn(self, participant: str) -> Completion:
+    async def withdraw_and_erase(self, participant: str) -> Completion:
         """Record that a person withdraws consent, and erase them immediately and permanently.
 
         Erased is what they said and who they are, in all studies on this log. A receipt is left, and the
@@ -219,7 +219,7 @@ class StudyDesk(Places):
             await asyncio.to_thread(erase_participant, self._log.path, participant, reason=reason)
         return completion
 
-    async def withdrawn_later(self, participant: str) -> Completion:
+    async def withdraw(self, participant: str) -> Completion:
         """Record that a person withdraws consent: their data no longer count, and their place is freed.
 
         They are erased after `Study.erase_after_days`, so that a mistake can be undone.
@@ -228,7 +228,7 @@ class StudyDesk(Places):
             ConflictError: if the person never had a place here.
         """
         if not self.study.erase_after_days:
-            return await self.withdrawn(participant)
+            return await self.withdraw_and_erase(participant)
         if participant not in self._reader.withdrawals():
             erase_at = self._clock() + timedelta(days=self.study.erase_after_days)
             await self.write_event(WITHDREW, participant, erase_at=format_time(erase_at))
@@ -254,7 +254,7 @@ class StudyDesk(Places):
             self.study, "screened_out" if screened_out else "paid_exit" if paid else "returned"
         )
 
-    def left_with(self, participant: str | None) -> Completion | None:
+    def final_completion(self, participant: str | None) -> Completion | None:
         """Return the completion of a person who has finished; None if they have not."""
         if participant is None:
             return None

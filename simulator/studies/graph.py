@@ -34,7 +34,7 @@ from langgraph.types import Command
 from logs.erase import PERSONAL
 from logs.rows import Turn
 from simulator.errors import InputError, SeatError
-from simulator.forms import NO, YES, checked_length, measured, read_consent
+from simulator.forms import NO, YES, checked_length, measurements, read_consent
 from simulator.runner.machines import ASIDE, ActiveEpisode, AnyMachine, is_aside
 from simulator.seats import Reply
 from simulator.studies.files import Study
@@ -86,7 +86,7 @@ class Step:
         wants: the answer required to continue, at a node with a way out; empty if any answer will do.
         when: the occasions on which it is asked: free play, the first set of a study, further sets.
         seat: the seat that is asked; empty for every person.
-        measured: True if the turn includes the page's measurements (`forms.measured`).
+        measured: True if the turn includes the page's measurements (`forms.measurements`).
         option: the episode option that must be set for the step to be asked; empty for none.
         questions: the study's questions, if the step asks these.
         choices: the possible answers; empty if any answer will do.
@@ -131,12 +131,12 @@ class Table:
     """The graph's context: what an episode is played with, apart from its state.
 
     Attributes:
-        around: the steps outside the task.
+        outer_steps: the steps outside the task.
     """
 
     machine: AnyMachine
     episode: ActiveEpisode
-    around: tuple[Step, ...]
+    outer_steps: tuple[Step, ...]
 
     @cached_property
     def steps(self) -> tuple[Due, ...]:
@@ -147,7 +147,7 @@ class Table:
         return tuple(
             Due(seat, step)
             for seat in people
-            for step in self.around
+            for step in self.outer_steps
             if now in step.when and step.seat in ("", seat) and (not step.option or options.get(step.option))
         )
 
@@ -209,12 +209,12 @@ def study_steps(study: Study) -> tuple[Step, ...]:
     return (*steps, DEBRIEFING) if DEBRIEFING.kind in study.texts else tuple(steps)
 
 
-def merge_steps(own: Sequence[Step], around: Sequence[Step]) -> tuple[Step, ...]:
+def merge_steps(own: Sequence[Step], outer_steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return a study's steps and a benchmark's in the order of nodes; the study's come first at each node."""
-    return tuple(sorted((*own, *around), key=lambda step: NODES.index(step.node)))
+    return tuple(sorted((*own, *outer_steps), key=lambda step: NODES.index(step.node)))
 
 
-def declined(turns: Iterable[Turn]) -> bool:
+def has_declined(turns: Iterable[Turn]) -> bool:
     """Return True if a person did not consent."""
     return any(turn_entry(turn)[1:] == [CONSENT.kind, NO] for turn in turns)
 
@@ -291,7 +291,7 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
         text = checked_length(reply.text.strip(), seat)
     if step.choices and text not in step.choices:
         raise SeatError(f"Say {' or '.join(step.choices)}.", seat, code="no_choice")
-    details = {"person": True, "private": [], **measured(reply.move or {}, seat)} if step.measured else {}
+    details = {"person": True, "private": [], **measurements(reply.move or {}, seat)} if step.measured else {}
     if step.questions:
         answers = read_answers(step.questions, (reply.move or {}).get("answers"), seat)
         # Answers are personal data: they go when the person is erased, and no score depends on them.

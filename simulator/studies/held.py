@@ -14,7 +14,7 @@ from simulator import catalog
 from simulator.catalog import attempt
 from simulator.errors import InputError
 from simulator.models import ChatModel
-from simulator.runner.lobby import Opponent, menu
+from simulator.runner.lobby import Opponent, player_menu
 from simulator.runner.machines import AnyMachine
 from simulator.runner.sessions import Sessions
 from simulator.studies.admission import StudyCard
@@ -54,7 +54,7 @@ class SessionsWithStudies(Sessions):
         InputError: if a study's settings, conditions or numbers do not fit the benchmark.
     """
 
-    around: ClassVar[tuple[Step, ...]] = ()
+    outer_steps: ClassVar[tuple[Step, ...]] = ()
     """The benchmark's steps outside its task, in free play or in studies."""
     material: Callable[..., StudyMaterial[Any]]
     """Builds the material of a study from the study and a reader of the log."""
@@ -78,7 +78,7 @@ class SessionsWithStudies(Sessions):
         studies = builtin_studies(machine.name) if studies is None else tuple(studies)
         self._steps: dict[str, Sequence[Step]] = {}
         # The study machine passes everything else on to the benchmark's.
-        study_machine: Any = StudyMachine(machine, self.around, self._study_steps)
+        study_machine: Any = StudyMachine(machine, self.outer_steps, self._study_steps)
         super().__init__(study_machine, log, reader, models)
         self._benchmark_machine, self._load_model = machine, models
         self._materials: dict[str, StudyMaterial[Any]] = {}
@@ -95,7 +95,7 @@ class SessionsWithStudies(Sessions):
 
     def _menu(self, offline: Iterable[str], *, models: bool = True) -> tuple[Opponent, ...]:
         """Return the possible other players in free play: built-in ones, a person, and models."""
-        return menu(offline, self._env, self._opponents if models else ())
+        return player_menu(offline, self._env, self._opponents if models else ())
 
     def studies(self) -> tuple[StudyCard, ...]:
         """Return the studies that the sessions started with, in the order given.
@@ -136,8 +136,8 @@ class SessionsWithStudies(Sessions):
                 await self._abort(episode_id, why, cause)
 
         machine: Any = Participation(self._benchmark_machine, material, lambda id: pairs.is_over(id))
-        around = [step for step in self.around if step.paired]
-        set_machine: Any = StudyMachine(machine, around, self._study_steps)
+        outer_steps = [step for step in self.outer_steps if step.paired]
+        set_machine: Any = StudyMachine(machine, outer_steps, self._study_steps)
         pairs = Pairs(
             self._reader,
             self._desks[material.study.id],

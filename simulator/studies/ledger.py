@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from logs import LogReader
-from logs.codec import decode, select
+from logs.codec import column_list, decode
 from logs.erase import RECEIPT
 from logs.rows import RESTORED, Assignment, Item
 from simulator.studies.files import Study
@@ -177,7 +177,7 @@ class Ledger:
             # The plus keeps SQLite from scanning all rows of the run for the few new ones.
             run_id = "+run_id" if self._seq else "run_id"
             rows = connection.execute(
-                f"SELECT {select(Assignment)}, seq FROM assignments "
+                f"SELECT {column_list(Assignment)}, seq FROM assignments "
                 f"WHERE {run_id} = ? AND seq > ? ORDER BY seq",
                 [self._run_id, self._seq],
             ).fetchall()

@@ -34,11 +34,11 @@ class StudyMachine:
     def __init__(
         self,
         machine: AnyMachine,
-        around: Sequence[Step] = (),
+        outer_steps: Sequence[Step] = (),
         own: Callable[[str], Sequence[Step]] = lambda run: (),
     ) -> None:
         self._machine = machine
-        self._around = tuple(around)
+        self._outer_steps = tuple(outer_steps)
         self._own = own
 
     def __getattr__(self, name: str) -> Any:
@@ -132,8 +132,8 @@ class StudyMachine:
     def _table(self, live: ActiveEpisode) -> Table:
         # For a task with an episode of its own, each person's steps are asked in a separate episode.
         task_only = "task" in live.episode.options and "people" in live.episode.options
-        around = () if task_only else graph.merge_steps(self._own(live.episode.run_id), self._around)
-        return Table(machine=self._machine, episode=live, around=around)
+        steps = () if task_only else graph.merge_steps(self._own(live.episode.run_id), self._outer_steps)
+        return Table(machine=self._machine, episode=live, outer_steps=steps)
 
 
 @cache
@@ -168,7 +168,7 @@ class Participation:
         """Return an attribute of the benchmark's machine."""
         return getattr(self._machine, name)
 
-    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def episode_seats(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the seat of the participant."""
         return (options["seat"],)
 

@@ -161,7 +161,7 @@ class ItemStudy(StudyMaterial[SettingsT]):
         """Return the unique name of an item."""
         return str(item.id)
 
-    def taken(self, items: Mapping[Cell, Any]) -> Mapping[Cell, Any]:
+    def choose_items(self, items: Mapping[Cell, Any]) -> Mapping[Cell, Any]:
         """Return the items to play, among those that conditions and settings allow."""
         return items
 
@@ -175,7 +175,7 @@ class ItemStudy(StudyMaterial[SettingsT]):
         _ = self.settings  # its errors name the study already
         try:
             items = {item_cell(self.name(item)): item for item in self.all_items()}
-            return self.taken(wanted_cells(self.study, items))
+            return self.choose_items(wanted_cells(self.study, items))
         except InputError as error:
             raise InputError(f"study {self.study.id!r}: {error}") from error
 

@@ -31,7 +31,7 @@ from logs import LogReader
 from simulator.studies.files import Assignment, Study
 from simulator.studies.ledger import newest_erasure, parse_time
 from simulator.studies.parts import Pairing
-from simulator.studies.quota import Cell, Place, Quota, State, choose, counted
+from simulator.studies.quota import Cell, Place, Quota, State, count_taken, next_cell
 
 PRESENT: Final = "study.present"
 """The kind of event that records a participant's browser as present; ``set`` in its details names the set."""
@@ -138,7 +138,7 @@ class Lobby:
     def is_silent(self, set: str, *since: datetime) -> bool:
         """Return True if a set's last sign of life (or `since`) is older than the grace period and a beat."""
         times, grace = (*since, *filter(None, [self.seen.get(set)])), self.pairing.grace_seconds
-        return not times or self.now - max(times) > timedelta(seconds=grace) + beat(self.pairing)
+        return not times or self.now - max(times) > timedelta(seconds=grace) + beat_interval(self.pairing)
 
     def is_gone(self, task: Task, set: str) -> bool:
         """Return True if the person of a set has been silent for too long in a task."""
@@ -165,7 +165,7 @@ class Lobby:
 
     def counts(self) -> Counter[Cell]:
         """Return the number of tasks that count, by item."""
-        return counted(map(self.place_of, self.tasks), self.now, self.stale_after)
+        return count_taken(map(self.place_of, self.tasks), self.now, self.stale_after)
 
 
 class StartTask(NamedTuple):
@@ -193,7 +193,7 @@ class EndSet(NamedTuple):
 Decision = StartTask | EndTask | EndSet
 
 
-def beat(pairing: Pairing) -> timedelta:
+def beat_interval(pairing: Pairing) -> timedelta:
     """Return the least time between two events that record a participant as present."""
     return timedelta(seconds=min(pairing.grace_seconds / 4, _MOST_SECONDS_BETWEEN_BEATS))
 
@@ -210,7 +210,7 @@ def next_step(lobby: Lobby, quota: Quota, *, seed: int, order: Assignment = "bal
         seed: breaks ties.
         order: the order of items; see `files.Study.assignment`.
     """
-    cell = partial(choose, quota, lobby.counts(), seed=seed, order=order)
+    cell = partial(next_cell, quota, lobby.counts(), seed=seed, order=order)
     return next(chain(_abandoned_tasks(lobby), _lost_sets(lobby), _new_tasks(lobby, cell)), None)
 
 
@@ -276,7 +276,7 @@ def taken_by_seat(lobby: Lobby, seats: Sequence[str]) -> Counter[str]:
     they have been silent for longer than the grace period: others would wait for them in vain.
     """
     places = [lobby.place_of(task) for task in lobby.tasks]
-    tasks = sum(counted(places, lobby.now, lobby.stale_after).values())
+    tasks = sum(count_taken(places, lobby.now, lobby.stale_after).values())
     busy = {
         guest.set
         for task, place in zip(lobby.tasks, places, strict=True)

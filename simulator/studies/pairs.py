@@ -38,7 +38,7 @@ from simulator.studies.pairing import (
     SetStatus,
     StartTask,
     Task,
-    beat,
+    beat_interval,
     next_step,
     set_name,
     task_options,
@@ -268,7 +268,7 @@ class Pairs:
 
     async def _end_set(self, guest: Guest, reason: str) -> None:
         with suppress(ConflictError):  # done by another server in the meantime
-            await self._desk.returned(guest.participant, reason)
+            await self._desk.return_place(guest.participant, reason)
         for episode in self._reader.episodes(self._study.sets_run, participant_id=guest.participant):
             if _guest(episode) == guest:
                 await self._abort(episode.id, reason, guest.seat)
@@ -288,7 +288,7 @@ class Pairs:
         # A partner who was away for too long has left, even if they call before the other one does.
         if set_status == "playing" and task is not None and lobby.is_gone(task, guest.set):
             return
-        if seen is None or lobby.now - seen >= beat(self._study.pairing):
+        if seen is None or lobby.now - seen >= beat_interval(self._study.pairing):
             await self._event(PRESENT, episode)
 
     async def _event(self, kind: str, episode: Episode, **details: int) -> None:

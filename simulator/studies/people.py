@@ -95,11 +95,11 @@ class Binding(NamedTuple):
     row: Identity
 
 
-def bind(reader: LogReader, study: Study, participant: str, key: bytes, browser: str) -> Binding:
+def check_binding(reader: LogReader, study: Study, participant: str, key: bytes, browser: str) -> Binding:
     """Return whether the browser with the key `browser` may use a person's places, and the row to bind them.
 
-    The first browser keeps the places, until a researcher releases them (`release`). Bindings are per study:
-    being first in one study gives no access to another.
+    The first browser keeps the places, until a researcher releases them (`release_row`). Bindings are per
+    study: being first in one study gives no access to another.
     """
     kind = f"{BROWSER}:{study.id}"
     known = [row.value for row in reader.identities(participant_id=participant, kind=kind)]
@@ -109,7 +109,7 @@ def bind(reader: LogReader, study: Study, participant: str, key: bytes, browser:
     return Binding(not bound or mine in bound, Identity(participant_id=participant, kind=kind, value=mine))
 
 
-def release(reader: LogReader, study: Study, participant: str) -> Identity:
+def release_row(reader: LogReader, study: Study, participant: str) -> Identity:
     """Return the row that releases a person's places in a study for the next browser."""
     kind = f"{BROWSER}:{study.id}"
     known = reader.identities(participant_id=participant, kind=kind)

@@ -22,8 +22,8 @@ from simulator.studies.admission import ADMISSION, Admission, AdmissionState, Ad
 from simulator.studies.files import Study
 from simulator.studies.ledger import Ledger, assignment_row, format_time, parse_time
 from simulator.studies.pairing import Lobbies, Lobby, choose_seat, taken_by_seat
-from simulator.studies.people import release
-from simulator.studies.quota import Cell, Place, Quota, State, choose, counted, has_room
+from simulator.studies.people import release_row
+from simulator.studies.quota import Cell, Place, Quota, State, count_taken, has_room, next_cell
 
 REFUSED: Final = "study.refused"
 COMMAND: Final = "command line"
@@ -188,7 +188,7 @@ class Places:
             counts = self._taken_by_seat(places, now)
             return sum(max(0, self.items.total - count) for count in counts.values())
         in_cells = dict.fromkeys(self.quota.wanted, 0)
-        for cell, count in counted(places, now, self.study.stale_after).items():
+        for cell, count in count_taken(places, now, self.study.stale_after).items():
             in_cells[self.quota.coarse[cell]] += count
         return sum(max(0, wanted - in_cells[cell]) for cell, wanted in self.quota.wanted.items())
 
@@ -198,13 +198,13 @@ class Places:
             seat = choose_seat(self._taken_by_seat(places, now), self.items.total, seed)
             return None if seat is None else (seat,)
         had = [place.cell for place in own if place.cell]
-        counts = counted(places, now, self.study.stale_after)
-        return choose(self.quota, counts, seed=seed, had=had, order=self.study.assignment)
+        counts = count_taken(places, now, self.study.stale_after)
+        return next_cell(self.quota, counts, seed=seed, had=had, order=self.study.assignment)
 
     def _has_room(self, places: Sequence[Place], cell: Cell, now: datetime) -> bool:
         if self.study.seats:
             return self._taken_by_seat(places, now)[cell[0]] < self.items.total
-        return has_room(self.quota, counted(places, now, self.study.stale_after), cell)
+        return has_room(self.quota, count_taken(places, now, self.study.stale_after), cell)
 
     def _taken_by_seat(self, places: Sequence[Place], now: datetime) -> Mapping[str, int]:
         """Return how many of the wanted tasks are taken, by seat."""
@@ -212,7 +212,7 @@ class Places:
 
     # Interventions of researchers
 
-    async def excluded(self, participant: str, reason: str, *, by: str) -> tuple[Place, ...]:
+    async def exclude(self, participant: str, reason: str, *, by: str) -> tuple[Place, ...]:
         """Exclude a participant: their places are freed, and reports leave them out by default.
 
         Returns:
@@ -237,7 +237,7 @@ class Places:
                 await self._move(place, "excluded", reason=BY_RESEARCHER)
             return self._required_places(participant)
 
-    async def included(self, participant: str, *, by: str) -> tuple[Place, ...]:
+    async def include(self, participant: str, *, by: str) -> tuple[Place, ...]:
         """Undo an exclusion: completed sets count again; an unfinished set stays ended.
 
         Returns:
@@ -254,7 +254,7 @@ class Places:
             await self.write_event(INCLUDED, participant, by=by)
             return self._required_places(participant)
 
-    async def restored(self, participant: str) -> tuple[Place, ...]:
+    async def restore(self, participant: str) -> tuple[Place, ...]:
         """Undo a withdrawal: completed sets count again; an unfinished set stays ended.
 
         Raises:
@@ -280,11 +280,11 @@ class Places:
             before: State = "completed" if place.completed_at else "returned"
             await self._move(place, state or before, reason=RESTORED)
 
-    async def released(self, participant: str) -> None:
+    async def release(self, participant: str) -> None:
         """Let the person continue in the next browser that comes, once."""
-        await self._log.write(release(self._reader, self.study, participant))
+        await self._log.write(release_row(self._reader, self.study, participant))
 
-    async def freed(self, participant: str, reason: str, *, by: str) -> Place:
+    async def free(self, participant: str, reason: str, *, by: str) -> Place:
         """Free the place of a participant who is under way.
 
         Raises:
@@ -304,7 +304,7 @@ class Places:
             await self.write_event(FREED, participant, by=by, reason=reason)
             return place
 
-    async def messaged(self, participant: str, text: str, *, by: str) -> None:
+    async def send_message(self, participant: str, text: str, *, by: str) -> None:
         """Write to a participant: their page shows the message until they acknowledge it.
 
         Raises:
@@ -332,7 +332,7 @@ class Places:
             Message(message["id"], message["text"]) for message in messages if message["id"] not in seen
         )
 
-    async def acknowledged(self, participant: str, id: str) -> None:
+    async def acknowledge(self, participant: str, id: str) -> None:
         """Record that a participant has read a message; repeated or unknown ids change nothing."""
         if any(message.id == id for message in self.messages(participant)):
             await self.write_event(MESSAGE_SEEN, participant, id=id)

@@ -41,7 +41,7 @@ COLUMNS: Final = (
 )
 
 
-def signs(reader: LogReader, study: Study) -> pd.DataFrame:
+def carelessness_signs(reader: LogReader, study: Study) -> pd.DataFrame:
     """Return a row per participant of a study, those with most signs first.
 
     Columns: ``participant`` (pseudonym), ``sets`` (begun), ``turn_seconds`` (median over turns of the task),

@@ -178,7 +178,7 @@ def _spread(total: int, cells: Sequence[Cell], seed: int) -> dict[Cell, int]:
     return {cell: share + (cell in drawn) for cell in coarse}
 
 
-def counted(places: Iterable[Place], now: datetime, stale_after: timedelta) -> Counter[Cell]:
+def count_taken(places: Iterable[Place], now: datetime, stale_after: timedelta) -> Counter[Cell]:
     """Count completed + live − stale places by finest cell."""
     return Counter(
         place.cell
@@ -188,7 +188,7 @@ def counted(places: Iterable[Place], now: datetime, stale_after: timedelta) -> C
     )
 
 
-def choose(
+def next_cell(
     quota: Quota,
     fine: Counter[Cell],
     *,
@@ -205,7 +205,7 @@ def choose(
 
     Args:
         quota: the design.
-        fine: the counts by finest cell (`counted`).
+        fine: the counts by finest cell (`count_taken`).
         seed: breaks ties.
         had: cells that the person has been in.
         order: see `files.Study.assignment`.
@@ -237,6 +237,6 @@ def choose(
 
 
 def has_room(quota: Quota, fine: Counter[Cell], cell: Cell) -> bool:
-    """Return True if `cell` is below its wanted number; `fine` as for `choose`."""
+    """Return True if `cell` is below its wanted number; `fine` as for `next_cell`."""
     coarse = quota.coarse[cell]
     return sum(count for other, count in fine.items() if quota.coarse[other] == coarse) < quota.wanted[coarse]

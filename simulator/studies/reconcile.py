@@ -113,7 +113,7 @@ def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) ->
     if submissions is not None:
         kind = desk.study.identity[0].lower()
         named = frozenset(row.participant_id for row in reader.identities(kind=kind))
-        findings += _paid(desk, places, submissions, named)
+        findings += _payment_findings(desk, places, submissions, named)
     return Balance(
         places=Counter(place.state for place in places),
         episodes=Counter(status.values()),
@@ -197,7 +197,7 @@ def _reconcile_episodes(
             yield Finding("not_marked", person, f"{person} finished an episode, but the place is {state}.")
 
 
-def _paid(
+def _payment_findings(
     desk: StudyDesk, places: Sequence[Place], submissions: Sequence[Submission], named: frozenset[str]
 ) -> Iterator[Finding]:
     """Yield findings on people whose submissions do not match their places."""

@@ -23,7 +23,7 @@ from simulator.seats import Reply
 from simulator.studies.admission import REFUSALS, Admission, Completion, Entry, Sets
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.graph import MISSED, REST, WAYS_OUT, declined
+from simulator.studies.graph import MISSED, REST, WAYS_OUT, has_declined
 from simulator.studies.held import SessionsWithStudies
 from simulator.studies.pairing import MODEL_FAILED, REASONS
 from simulator.studies.pairs import Pairs
@@ -90,7 +90,7 @@ class StudySessions(SessionsWithStudies):
         await self._settle(episode, self._reader.ending(episode_id))
         pages = self._page_language(desk.study, str(episode.options.get("language", "")))
         try:
-            admission = await desk.another(person, pages)
+            admission = await desk.admit_again(person, pages)
         except InputError as error:
             return _refuse_changed(desk.study, error)
         return await self._entry(desk, admission, pages)
@@ -107,7 +107,7 @@ class StudySessions(SessionsWithStudies):
         return Sets(
             done=desk.sets_done(person),
             most=desk.study.sets_per_participant,
-            completion=desk.left_with(person) if ended else None,
+            completion=desk.final_completion(person) if ended else None,
             messages=desk.messages(person),
         )
 
@@ -133,10 +133,10 @@ class StudySessions(SessionsWithStudies):
                     await self._machine.withdraw(live, self._seat(episode))
                 except SeatError as error:
                     await self._abort(episode.id, str(error), error.cause)
-        await desk.withdrawn_later(person)
+        await desk.withdraw(person)
         for other in self._desks.values():
             if other.places_of(person):
-                await other.withdrawn_later(person)
+                await other.withdraw(person)
 
     def completion(self, episode_id: str) -> Completion | None:
         """Return the completion of a participant whose episode has ended; None before, and in free play."""
@@ -144,7 +144,7 @@ class StudySessions(SessionsWithStudies):
         desk = self._study_desk(episode)
         if desk is None or self._reader.ending(episode_id) is None:
             return None
-        return desk.left_with(episode.participant_id)
+        return desk.final_completion(episode.participant_id)
 
     async def acknowledge(self, episode_id: str, message: str) -> None:
         """Record that a participant has read a message.
@@ -154,7 +154,7 @@ class StudySessions(SessionsWithStudies):
             InputError: if it belongs to no study.
         """
         _, desk, person = self._taking_part(episode_id)
-        await desk.acknowledged(person, message)
+        await desk.acknowledge(person, message)
 
     def pairs(self, episode_id: str) -> Pairs | None:
         """Return the `Pairs` of an episode's study; None if its participants are not paired."""
@@ -226,10 +226,10 @@ class StudySessions(SessionsWithStudies):
                 return Entry(episode_id=episode, seat=self._seat(row))
             # The server was killed before it could record the end.
             await self._settle(row, ending)
-            admission = await desk.another(admission.place.participant, language)
+            admission = await desk.admit_again(admission.place.participant, language)
         person, most = admission.participant, desk.study.sets_per_participant
         done = desk.sets_done(person) if person is not None else 0
-        left = desk.left_with(person) if done or admission.code == "already" else None
+        left = desk.final_completion(person) if done or admission.code == "already" else None
         return Entry(refusal="done" if done >= most > 1 else REFUSALS[admission.code], completion=left)
 
     async def _episode_of(self, desk: StudyDesk, place: Place, language: Language) -> str:
@@ -316,7 +316,7 @@ class StudySessions(SessionsWithStudies):
     async def _begin(self, desk: StudyDesk, episode: Episode) -> None:
         """Record at the desk that a participant begins; end the episode if they may not begin any more."""
         assert episode.participant_id is not None
-        if not (await desk.started(episode.participant_id)).placed:
+        if not (await desk.start_set(episode.participant_id)).placed:
             async with self._lock(episode.id):
                 await self._abort(episode.id, _GIVEN_AWAY, self._seat(episode))
 
@@ -339,10 +339,10 @@ class StudySessions(SessionsWithStudies):
         if ending.status != "aborted" and place.state in ("reserved", "started", "expired"):
             # Even if scoring failed: the person has done their part.
             missed = any(turn.payload.get(MISSED) for turn in self._reader.turns(episode.id))
-            await desk.completed(person, failed_check=missed)
+            await desk.complete_set(person, failed_check=missed)
         elif ending.message == WAYS_OUT["withdrawn"] and place.live:
             # The server was killed before it could record the withdrawal.
-            await desk.withdrawn_later(person)
+            await desk.withdraw(person)
         elif ending.status == "aborted" and place.live:
             await self._leave(desk, person, ending)
 
@@ -350,14 +350,14 @@ class StudySessions(SessionsWithStudies):
         """Free the place of a person whose episode was aborted."""
         own_fault = ending.cause == self._seat(self._reader.episode(ending.episode_id))
         if not own_fault or ending.message in REASONS:
-            await desk.returned(person, ending.message)
-        elif not declined(self._reader.turns(ending.episode_id)):
-            await desk.screened_out(person, ending.message)
+            await desk.return_place(person, ending.message)
+        elif not has_declined(self._reader.turns(ending.episode_id)):
+            await desk.screen_out(person, ending.message)
         elif self._is_new(desk, person):
             # Nothing is kept of a person who did not consent and did nothing else here.
-            await desk.withdrawn(person)
+            await desk.withdraw_and_erase(person)
         else:
-            await desk.returned(person, "no consent")
+            await desk.return_place(person, "no consent")
 
     def _is_new(self, desk: StudyDesk, person: str) -> bool:
         """Return True if a person has been in no other study on this log, and has completed no set here."""

@@ -49,8 +49,8 @@ class Record:
 
     def text(self, column: str) -> str:
         """Return a cleaned cell; empty for a missing column, and for a word of `ABSENT`."""
-        text = clean(self.cells.get(column, ""))
-        return "" if says_nothing(text) else text
+        text = clean_cell(self.cells.get(column, ""))
+        return "" if is_absent(text) else text
 
     def row(self) -> Row:
         """Return the cleaned cells as a row; empty cells are left out."""
@@ -94,18 +94,18 @@ class Table:
         return Read(tuple(rows), tuple(lines), tuple(sorted(faults, key=lambda fault: fault.line)))
 
 
-def clean(text: str) -> str:
+def clean_cell(text: str) -> str:
     r"""Return a cell with ``\n`` as line break, spaces for no-break spaces, and no outer whitespace."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     return (lines if lines.isascii() else lines.translate(_BLANKS)).strip()
 
 
-def says_nothing(text: str) -> bool:
+def is_absent(text: str) -> bool:
     """Return True if a cleaned cell is a word for an empty one (`ABSENT`)."""
     return len(text) <= _LONGEST and text.casefold() in ABSENT
 
 
-def spelled(name: str) -> str:
+def snake_case(name: str) -> str:
     """Return a name in lower case, with ``_`` between its words."""
     return _BETWEEN.sub("_", name.strip().casefold())
 
@@ -124,7 +124,7 @@ class Columns:
     needed: Sequence[str] = ()
     old: Mapping[str, str] = field(default_factory=dict)
 
-    def today(self, header: Iterable[str]) -> dict[str, str]:
+    def current_names(self, header: Iterable[str]) -> dict[str, str]:
         """Return the known names in a header -> the current names of these columns.
 
         A name in another spelling (``USER INTENT``) is known unless another column has the exact name.
@@ -132,12 +132,12 @@ class Columns:
         names = {**{name: name for name in self.known}, **self.old}
         titles = tuple(header)
         exact = {name: names[name] for name in titles if name in names}
-        others = {name: names[spelled(name)] for name in titles if spelled(name) in names}
+        others = {name: names[snake_case(name)] for name in titles if snake_case(name) in names}
         return exact | {name: current for name, current in others.items() if current not in exact.values()}
 
-    def hold(self, header: Iterable[str], *names: str) -> bool:
+    def has(self, header: Iterable[str], *names: str) -> bool:
         """Return True if a header has columns of these names."""
-        return set(names) <= set(self.today(header).values())
+        return set(names) <= set(self.current_names(header).values())
 
     def check_row(self, row: Row) -> None:
         """Raise an error if a needed cell is empty.
@@ -147,7 +147,7 @@ class Columns:
         """
         for name in self.needed:
             if not row.get(name):
-                raise row.wrong(name, "is empty")
+                raise row.error(name, "is empty")
 
 
 def header_of(path: str | Path) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
     Raises:
         InputError: if the file cannot be read, has a column twice, or lacks a needed column.
     """
-    names = {} if known is None else known.today(header_of(path))
+    names = {} if known is None else known.current_names(header_of(path))
     # Lines, not the file: csv would count a lone carriage return in a cell as a line.
     reader = csv.reader(_lines(Path(path)), strict=True)
     header: list[str] | None = None
@@ -227,11 +227,11 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
 
 
 def read_list(row: Row, name: str) -> tuple[str, ...]:
-    """Return the distinct parts of a cell (`parts`); nothing if it is empty."""
-    return tuple(dict.fromkeys(parts(str(row.get(name, "")))))
+    """Return the distinct parts of a cell (`split_parts`); nothing if it is empty."""
+    return tuple(dict.fromkeys(split_parts(str(row.get(name, "")))))
 
 
-def parts(text: str) -> tuple[str, ...]:
+def split_parts(text: str) -> tuple[str, ...]:
     """Return the comma-separated parts of a text, stripped, without empty ones."""
     return tuple(part for piece in text.split(",") if (part := piece.strip()))
 
@@ -247,7 +247,7 @@ def read_integer(row: Row, name: str) -> int | None:
         return None
     match = _WHOLE.fullmatch(text)
     if match is None:
-        raise row.wrong(name, f"is {text!r}, not a whole number")
+        raise row.error(name, f"is {text!r}, not a whole number")
     return int(match[1])
 
 

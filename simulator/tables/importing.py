@@ -18,7 +18,7 @@ from rich.console import Console
 from logs import LogConflict, LogReader, LogWriter
 from logs.rows import Ending, Episode, Event, Item, Participant, Run, Score, Status, Turn
 from simulator.errors import InputError
-from simulator.jsonlines import left_out
+from simulator.jsonlines import count_left_out
 from simulator.runner.run_summary import say
 from trees.faults import Fault, fault_text
 
@@ -139,18 +139,18 @@ def print_imported(imported: ImportedRun, log: Path) -> None:
     say(console, f"run {run} in {log}: {contents}; {state}")
     if imported.differences:
         say(console, f"{len(imported.differences)} stored values of {run} differ from the recomputed ones:")
-        say_some(console, imported.differences)
+        print_some(console, imported.differences)
 
 
 def print_faults(file: str | Path, faults: Sequence[Fault], unit: str = "rows") -> None:
     """Print the faults of a file's rows (or another `unit`) on standard error."""
-    console, dropped = Console(stderr=True), left_out(faults)
+    console, dropped = Console(stderr=True), count_left_out(faults)
     if dropped:
         say(console, f"{dropped} {unit.removesuffix('s') if dropped == 1 else unit} of {file} left out:")
     if kept := len(faults) - dropped:
         repeats = f"{unit.removesuffix('s')} repeats" if kept == 1 else f"{unit} repeat"
         say(console, f"{kept} {repeats} an earlier one, counted again:")
-    say_some(console, list(map(fault_text, faults)), "yellow")
+    print_some(console, list(map(fault_text, faults)), "yellow")
 
 
 def print_failed(reasons: Iterable[str]) -> None:
@@ -159,7 +159,7 @@ def print_failed(reasons: Iterable[str]) -> None:
         say(Console(stderr=True), reason, "red")
 
 
-def say_some(console: Console, lines: Sequence[str], style: str = "") -> None:
+def print_some(console: Console, lines: Sequence[str], style: str = "") -> None:
     """Print the first lines, and how many more there are."""
     for line in lines[:_MAX_LINES]:
         say(console, f"  {line}", style)

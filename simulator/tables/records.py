@@ -20,7 +20,7 @@ from simulator.jsonlines import (
     report_duplicates,
     without_lines,
 )
-from simulator.whole import write_whole
+from simulator.output_files import write_atomically
 from trees.faults import json_problem
 
 T = TypeVar("T")
@@ -142,7 +142,7 @@ def without_records(path: Path, lines: Collection[int]) -> bool:
     if is_lines(path):
         return without_lines(path, lines)
     kept = [entry.value for entry in read_entries(path) if entry.line not in lines]
-    write_whole(path, json.dumps(kept, ensure_ascii=False, indent=1))
+    write_atomically(path, json.dumps(kept, ensure_ascii=False, indent=1))
     return bool(kept)
 
 

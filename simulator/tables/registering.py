@@ -29,20 +29,20 @@ class Registration:
     """The registration of a benchmark's files.
 
     Attributes:
-        kept: the kinds to register; all if empty.
-        needed: the kind that at least one file must be of; None for any kind.
-        nothing: error message if there is no such file.
-        holds: returns the counts of a copy's contents, by name; counts of 0 are not shown.
+        kinds: the kinds to register; all if empty.
+        required_kind: the kind that at least one file must be of; None for any kind.
+        missing_message: error message if there is no such file.
+        count_contents: returns the counts of a copy's contents, by name; counts of 0 are not shown.
         differences: returns how a copy differs from the published data; by default anything is accepted.
         report: returns further remarks on a copy.
     """
 
     benchmark: str
     tables: Tables
-    nothing: str
-    holds: Callable[[Path], Mapping[str, int]]
-    kept: tuple[TableSpec[Any], ...] = ()
-    needed: TableSpec[Any] | None = None
+    missing_message: str
+    count_contents: Callable[[Path], Mapping[str, int]]
+    kinds: tuple[TableSpec[Any], ...] = ()
+    required_kind: TableSpec[Any] | None = None
     differences: Callable[[Path], Sequence[str]] = lambda copy: ()
     report: Callable[[Path], Sequence[str]] = lambda copy: ()
 
@@ -61,7 +61,7 @@ class Registration:
             files = [
                 file
                 for file in self.tables.find(single or folder)
-                if not self.kept or (self.tables.kind_of(file) or self.tables.main) in self.kept
+                if not self.kinds or (self.tables.kind_of(file) or self.tables.main) in self.kinds
             ]
             faults = self._errors(files)
             if faults and not partial:
@@ -71,14 +71,14 @@ class Registration:
                 chosen, counts = self._good_rows(chosen, good)
                 omitted.update(counts)
             kinds = [self.tables.kind_of(file) for file in chosen.values()]
-            if not kinds or (self.needed is not None and self.needed not in kinds):
-                raise InputError(f"{path}: {self.nothing}")
+            if not kinds or (self.required_kind is not None and self.required_kind not in kinds):
+                raise InputError(f"{path}: {self.missing_message}")
             return chosen
 
         def check(copy: Path) -> Mapping[str, int]:
             if single is None and not partial:
                 refuse_unpublished(path, self.differences(copy))
-            rows = {**self.holds(copy), **omitted}
+            rows = {**self.count_contents(copy), **omitted}
             return {title: count for title, count in rows.items() if count}
 
         with TemporaryDirectory() as good:
@@ -124,7 +124,7 @@ def source_of(path: str | Path) -> tuple[Path, Path, Path | None]:
     return path, path if single is None else path.parent, single
 
 
-def say_added(added: Added) -> None:
+def print_added(added: Added) -> None:
     """Print what was registered, and the remarks on it."""
     dataset = added.dataset
     counts = ", ".join(f"{key} {value}" for key, value in dataset.details.items())
@@ -154,17 +154,17 @@ def refuse_faulty(path: str | Path, faults: Sequence[Fault], folder: Path) -> No
     """
     if faults:
         raise InputError(
-            f"{path}: {_counted(faults)}, the first in {_place(faults[0], folder)}: {faults[0].message}; "
+            f"{path}: {_total(faults)}, the first in {_place(faults[0], folder)}: {faults[0].message}; "
             f"`askback check {path}` lists them all"
         )
 
 
-def _counted(faults: Sequence[Fault]) -> str:
+def _total(faults: Sequence[Fault]) -> str:
     return f"{len(faults)} fault{'s' * (len(faults) > 1)}"
 
 
 def _refusal(path: Path, folder: Path, faults: Sequence[Fault]) -> str:
-    lines = [f"{path}: {_counted(faults)} (--partial leaves such rows out)"]
+    lines = [f"{path}: {_total(faults)} (--partial leaves such rows out)"]
     for fault in faults[:_MAX_FAULTS]:
         row = f"row {fault.task}: " if fault.task else ""
         lines.append(f"  {_place(fault, folder)}: {row}{fault.message}")

@@ -50,12 +50,12 @@ class TableSpec(Generic[RowT]):
     Attributes:
         name: key of the kind.
         title: name of the kind in messages.
-        is_of: returns True if an object is a row of such a file; CSV files pass their columns as keys.
+        matches: returns True if an object is a row of such a file; CSV files pass their columns as keys.
         csv: whether the file is CSV, not JSON.
         parse: returns the row of an object; raises `FieldError`. Exactly one of `parse` and `reader` is set.
         key: returns a row's id and the rest of its key; None if rows may be repeated.
         id: the field that names a row in messages.
-        twice: message on a repeated row, with ``{line}`` for the line of the first.
+        repeat_message: message on a repeated row, with ``{line}`` for the line of the first.
         reader: reads a file of another structure; called with the path, and with `Duplicates` if `repeats`.
         repeats: whether repeated rows can be kept (``--duplicates keep``).
         line: returns a row as a line of JSON, as published; None if such files are not written.
@@ -63,12 +63,12 @@ class TableSpec(Generic[RowT]):
 
     name: str
     title: str
-    is_of: Callable[[Mapping[str, Any]], bool]
+    matches: Callable[[Mapping[str, Any]], bool]
     csv: bool = False
     parse: Callable[[Row], RowT] | None = None
     key: Callable[[RowT], tuple[str, Hashable]] | None = None
     id: str = "id"
-    twice: str = "repeats line {line}"
+    repeat_message: str = "repeats line {line}"
     code: str = CODE
     reader: Callable[..., Any] | None = None
     repeats: bool = True
@@ -95,13 +95,13 @@ class TableSpec(Generic[RowT]):
             contents: Read[RowT] = self.reader(path, duplicates) if self.repeats else self.reader(path)
             return contents
         assert self.parse is not None
-        options: dict[str, Any] = {"name": self.id, "code": self.code, "message": self.twice}
+        options: dict[str, Any] = {"name": self.id, "code": self.code, "message": self.repeat_message}
         return read_records(path, self.parse, self.key, duplicates=duplicates, **options)
 
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """A test for `TableSpec.is_of` that an object has all of some fields."""
+    """A test for `TableSpec.matches` that an object has all of some fields."""
 
     fields: frozenset[str]
 
@@ -115,7 +115,7 @@ class Has:
 
 
 def has(*fields: str) -> Has:
-    """Return a test for `TableSpec.is_of` that an object has all of these fields."""
+    """Return a test for `TableSpec.matches` that an object has all of these fields."""
     return Has(frozenset(fields))
 
 
@@ -148,7 +148,7 @@ class Tables:
         A single row is not enough: one that lacks a field may look like another kind.
         """
         specs = [spec for spec in self.specs if spec.csv == is_csv(path)]
-        fitting = (next((spec.name for spec in specs if spec.is_of(row)), "") for row in head_of(path))
+        fitting = (next((spec.name for spec in specs if spec.matches(row)), "") for row in head_of(path))
         rows = Counter(fitting)
         best = max(self.specs, key=lambda spec: rows[spec.name])
         return best if rows[best.name] else None
@@ -159,9 +159,9 @@ class Tables:
             return reason
         rows = [] if is_csv(path) else head_of(path)
         lacking = {
-            spec.title: (missing, spec.is_of.fields)
+            spec.title: (missing, spec.matches.fields)
             for spec in self.specs
-            if isinstance(spec.is_of, Has) and not spec.csv and (missing := spec.is_of.missing(rows))
+            if isinstance(spec.matches, Has) and not spec.csv and (missing := spec.matches.missing(rows))
         }
         near = {
             title: missing for title, (missing, fields) in lacking.items() if 2 * len(missing) < len(fields)

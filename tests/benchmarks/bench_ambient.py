@@ -17,7 +17,7 @@ from simulator.ambient.generation import generation_measures
 from simulator.ambient.intervals import RESAMPLES
 from simulator.ambient.labels import VERBALIZERS, Label
 from simulator.ambient.records import GenerationRecord, TrueFalseRecord
-from simulator.ambient.true_false import expected, true_false_measures
+from simulator.ambient.true_false import right_answer, true_false_measures
 
 ROUNDS = 3
 SENTENCES, STATEMENTS, GENERATIONS = 580, 4692, 506
@@ -38,7 +38,7 @@ def statements() -> list[TrueFalseRecord]:
             disambiguation=f"rewrite {rewrite}",
             template=template,
             prediction=random.random() < 0.5,
-            answer=expected(template),
+            answer=right_answer(template),
             mass=random.random(),
         )
         for sentence in range(SENTENCES)

@@ -83,7 +83,7 @@ def answer(request: Request) -> Any:
 
 
 class Played(NamedTuple):
-    """What playing took (seconds), and how much of it there was."""
+    """The time that playing took (seconds), and the amount played."""
 
     wall: float
     cpu: float
@@ -94,7 +94,7 @@ class Played(NamedTuple):
 
 
 def selection(pairs: int) -> KitchenSelection:
-    """Which items are played."""
+    """Return the items to play."""
     return KitchenSelection(method=",".join(METHODS), limit=2 * pairs, calibration_limit=CALIBRATING)
 
 

@@ -1,4 +1,4 @@
-"""How well AmbiK's user understands questions: the bank's two halves by kind, and the data's own questions.
+"""The share of questions that AmbiK's user understands: both halves of the bank by kind, and the data's own.
 
 Run as a script: ``make bench``. A question is understood rightly if it is answered where it asks for what is
 open, the answer begins with yes or no where it names an alternative, and nothing else is understood.

@@ -45,7 +45,7 @@ class _Places(NamedTuple):
 
 
 def make_pool(seed: int, quest: Quest) -> tuple[Callable[[], Pool | None], Pool | None]:
-    """How a pool is made, for timing, and the pool."""
+    """Return a function that makes a pool, for timing, and the pool."""
     random = Random(seed)
     world, state = sample_scene(Random(seed + 1))
     subclasses = random.sample(["fruit", "vegetable", "tableware", "box", "paper_product", "protein"], 3)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from rows import Row, main
 
 from simulator.models import Completion, Message, ModelOptions, Request, Unsupported, load_model, weights_of
-from simulator.models.weights import quiet
+from simulator.models.weights import silence
 
 MODEL = "local/smollm2"
 THINGS = (
@@ -47,7 +47,7 @@ CLOSE = 1e-4  # natural logarithm
 
 
 class Measured(NamedTuple):
-    """What came of some requests.
+    """The outcome of some requests.
 
     Attributes:
         seconds: of the processor, for all of them.
@@ -115,7 +115,7 @@ def by_the_library(asked: Sequence[Request]) -> Measured:
     import transformers
 
     torch.set_num_threads(1)
-    with quiet(transformers):
+    with silence(transformers):
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights_of(MODEL))
         model = transformers.AutoModelForCausalLM.from_pretrained(weights_of(MODEL)).eval()
     texts, numbers, written = [], [], 0

@@ -1,4 +1,4 @@
-"""What a logged turn costs: `python tests/benchmarks log`.
+"""The cost of a logged turn: `python tests/benchmarks log`.
 
 Four ways to write the same turns, each into a new file beside the others: our writer with futures that nobody
 waits for (as batch runs use it), the same with 200 tasks that await every turn, both again durable (as

@@ -24,7 +24,7 @@ from simulator.clarq.machine import MACHINE
 from simulator.models import ModelOptions
 from simulator.runner.batch import Tally, run_batch
 from simulator.runner.build import build_plan
-from simulator.runner.cluster.connecting import connected, on_node, this_node
+from simulator.runner.cluster.connecting import connect, on_node, this_node
 from simulator.runner.cluster.head import Head
 from simulator.runner.cluster.players import Players, Work, version_here
 from simulator.runner.executors import Workers
@@ -131,7 +131,7 @@ def rows() -> Iterator[Row]:
         print("Runs on a cluster are measured after: pip install 'askback[ray]'", file=sys.stderr)
         return
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # the players import the casts
-    with connected("") as ray:
+    with connect("") as ray:
         for name, latency, places in (("scripts", 0.0, 32), ("offline", 0.0, 32), ("models", LATENCY, 100)):
             cast = Cast(name, latency)
             alone, shared, spread = (best_of(cast, how, ray, places) for how in ("here", "processes", "ray"))

@@ -17,7 +17,7 @@ from simulator.ambibench.generation import generate_multiple
 from simulator.ambibench.prompt import Prompt, completion, label_offsets, shown_text, whole_text
 from simulator.models import ChatModel, ModelOptions, ScoreRequest, Unsupported, load_model, weights_of
 from simulator.models.base import Scored
-from simulator.models.weights import quiet
+from simulator.models.weights import silence
 
 MODEL = "local/smollm2"
 CLOSE = 1e-4  # natural logarithm
@@ -45,7 +45,7 @@ def label_by_label(prompts: Sequence[Prompt]) -> tuple[float, list[list[float]]]
     import torch
     import transformers
 
-    with quiet(transformers):
+    with silence(transformers):
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights_of(MODEL))
         model = transformers.AutoModelForCausalLM.from_pretrained(weights_of(MODEL)).eval()
     start = time.perf_counter()

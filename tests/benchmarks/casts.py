@@ -1,4 +1,4 @@
-"""Who sits in the benchmarks' seats. A module of its own, so that worker processes can import it."""
+"""Seat factories of the benchmarks, in a separate module that worker processes can import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every benchmark yields: rows of one table, whatever was measured."""
+"""Rows of the table to which every benchmark adds its measurements."""
 
 from __future__ import annotations
 

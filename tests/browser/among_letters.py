@@ -1,4 +1,4 @@
-"""What participants of AmbiBench do, and what the log then holds; their right answers, too."""
+"""Actions of AmbiBench's participants, checks of the log afterwards, and the right answers."""
 
 from __future__ import annotations
 

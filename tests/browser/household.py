@@ -1,4 +1,4 @@
-"""What people do on HandMeThat's pages, and the episodes that they do it in: one of each level, by property.
+"""Actions of people on HandMeThat's pages, in one episode of each level, selected by property.
 
 The pages offer levels and no names, so the server plays a folder that holds one episode per level.
 """

@@ -1,4 +1,4 @@
-"""What robots, users and annotators of AmbiK do, and what the log then holds."""
+"""Actions of AmbiK's robots, users and annotators, and checks of the log afterwards."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def play(page: Any, server: Any, seat: str, opposite: str = "", kind: str = "any
 
 
 def item_of(server: Any, page: Any) -> Item:
-    """What is played; the page does not hold all of it."""
+    """Return the item being played; the page does not contain all of it."""
     with LogReader(server.log) as reader:
         return item_from_row(reader.item(reader.episode(episode(page)).item_hash))
 

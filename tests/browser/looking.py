@@ -1,4 +1,4 @@
-"""What is looked at on every page of a walk: accessibility, what fits its screen, languages."""
+"""Checks of every page of a walk: accessibility, fit to the screen, languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What participants of any benchmark do in its studies, and what the log then holds."""
+"""Actions of participants in studies of any benchmark, and checks of the log afterwards."""
 
 from __future__ import annotations
 

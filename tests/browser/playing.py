@@ -1,4 +1,4 @@
-"""What people do on the players' pages, and what the log then holds."""
+"""Actions of people on the players' pages, and checks of the log afterwards."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address of the server."""
         return f"http://127.0.0.1:{self.port}"
 
     @property

@@ -81,7 +81,7 @@ def test_whoever_provides_gives_answers_judges_and_gets_the_code(server: Any, op
 
 
 def test_a_robot_asks_back_in_the_house_and_gets_the_code(server: Any, open_page: Any) -> None:
-    """What is meant reaches no browser, neither before the end nor after it."""
+    """The meaning reaches no browser, before the end or after it."""
     page = open_page(locale="zh-CN").page
     curious = Curious(page)
     open_study(page, server, "handmethat-asking", newcomer())

@@ -1,4 +1,4 @@
-"""What reaches the browser, and how the pages serve everybody: language, light, keyboard, screens."""
+"""The contents sent to the browser, and access for everybody: language, light, keyboard, screens."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def digest(text: str) -> bytes:
 
 
 def answer(request: Request) -> str | dict[str, Any]:
-    """What the model says to `request`."""
+    """Return the model's answer to `request`."""
     chance = digest(f"{request.purpose} {request.repeat} {request.messages[-1].content}")
     match request.purpose:
         case "seeker":

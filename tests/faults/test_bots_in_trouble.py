@@ -92,7 +92,7 @@ class Bots:
 
     @property
     def are_there(self) -> bool:
-        """Whether they go on; they must not for ever."""
+        """Return True if bots are still active; they must not be for ever."""
         assert time.monotonic() < self._until, "the bots come to no end"
         return self._process.poll() is None
 
@@ -122,7 +122,7 @@ def kill(server: Server, bots: Bots, times: int, turns: int) -> int:
 
 
 def refusals(server: Server) -> str:
-    """What the server has printed."""
+    """Return the output of the server."""
     return (server.home / "server.txt").read_text(encoding="utf-8")
 
 

@@ -41,7 +41,7 @@ def start(log: Path, home: Path, workers: int) -> subprocess.Popen[str]:
 
 
 def report(output: str) -> str:
-    """What was printed, without the log's path and the progress bar, which shows times."""
+    """Return the output, without the log's path and the progress bar, which shows times."""
     return "".join(line for line in output.splitlines(True) if not re.match("run |dialogues ", line))
 
 

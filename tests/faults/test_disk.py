@@ -25,7 +25,7 @@ from ui.server import Health, _log, add_health
 
 
 class Full(sqlite3.OperationalError):
-    """What SQLite says once the disk is full."""
+    """SQLite's error once the disk is full."""
 
     sqlite_errorname = "SQLITE_FULL"
 

@@ -49,7 +49,7 @@ def play(server, tmp_path, monkeypatch):
 
 
 def statuses(tmp_path, run):
-    """How the latest attempts of a run's episodes ended."""
+    """Return the statuses of the latest attempts of a run's episodes."""
     with LogReader(tmp_path / "log.sqlite") as reader:
         endings = reader.endings(run)
         return [endings[episode.id].status for episode in reader.episodes(run, latest=True)]

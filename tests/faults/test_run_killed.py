@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a Unix, w
 
 @dataclass
 class Sitting:
-    """What a process that played said before it was gone.
+    """The messages of a process that played, until it was gone.
 
     Attributes:
         status: how it ended; negative for a signal.
@@ -91,7 +91,7 @@ def forker() -> Iterator[Forker]:
 
 
 def contents(path: Path, run: str) -> dict[str, object]:
-    """What was played and scored, without times and without the order of rows."""
+    """Return the rows played and scored, without times and order."""
     with LogReader(path) as reader:
         endings = reader.endings(run)
         scores = [
@@ -129,7 +129,7 @@ def check_file(path: Path) -> None:
 
 
 def gone(process: int) -> bool:
-    """Whether a process that is not our child has ended."""
+    """Return True if a process that is not our child has ended."""
     with suppress(FileNotFoundError, ProcessLookupError):
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
         return state == "Z"

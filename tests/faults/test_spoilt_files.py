@@ -122,7 +122,7 @@ def published_samples() -> Iterator[Sample]:
 
 
 def tracebacks(path: Path, content: bytes, readers: tuple[Reader, ...], label: object) -> list[Any]:
-    """What readers raise of a file that is none of our errors."""
+    """Return the exceptions of readers of a file that are not our own errors."""
     path.write_bytes(content)
     found: list[Any] = []
     for reader in readers:

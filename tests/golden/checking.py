@@ -1,4 +1,4 @@
-"""What recording and testing do alike: ask the golden log and the published data."""
+"""Functions for recording and testing: ask the golden log and the published data."""
 
 from __future__ import annotations
 

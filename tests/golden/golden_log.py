@@ -22,7 +22,7 @@ KEY = bytes(range(32))  # of the pseudonyms
 
 @dataclass(frozen=True)
 class Told:
-    """What a command said."""
+    """The output of a command."""
 
     status: int
     out: str

@@ -1,4 +1,4 @@
-"""What commands say, as figures: one value per path, however a command lays it out.
+"""The output of commands as figures: one value per path, whatever the layout.
 
 A path names table, row and column: keys of JSON; the head of a column; the texts by which a row is told from
 the others (`row_names`), so that no figure is found by where it happens to stand. Compared are numbers, truth
@@ -265,7 +265,7 @@ def _slim(below: dict[str, Any]) -> Any:
 
 
 def read(name: str, folder: Path) -> Figures:
-    """What `write` wrote."""
+    """Return the figures that `write` wrote."""
     kept = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return {
         f"{line} > {'/'.join(parts)}": value
@@ -283,7 +283,7 @@ def _leaves(below: Any, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def moved(kind: str, name: str) -> str:
-    """Where an old command or path is now: the first pattern of ``moved.yaml`` that matches it whole."""
+    """Return the present name of an old command or path, by the first full match in ``moved.yaml``."""
     for pattern, place in _patterns(kind):
         if match := pattern.fullmatch(name):
             return match.expand(place)
@@ -296,7 +296,7 @@ def _patterns(kind: str) -> list[tuple[re.Pattern[str], str]]:
 
 
 def differences(golden: Figures, now: Figures) -> Iterator[str]:
-    """What is missing now or has another value, with its path."""
+    """Yield the values that are missing now or differ, with their paths."""
     for path, value in golden.items():
         place = moved("figures", path)
         parts = place.split(" + ")

@@ -1,4 +1,4 @@
-"""What the version that recorded `log.sqlite.xz` said of it is said today, to the last digit.
+"""Commands give the same figures of `log.sqlite.xz` as the version that recorded it, to the last digit.
 
 `record.py` records; `moved.yaml` says where an option or a figure went; `outputs.py` what a figure is.
 """

@@ -119,7 +119,7 @@ waits = st.lists(st.booleans(), min_size=25, max_size=25)
 
 
 def outcomes_of_a_model(wanted: list[Submission]) -> tuple[list[str], list[Submission]]:
-    """What should become of submissions, by a log that is a list."""
+    """Return the expected outcomes of submissions, from a log that is a list."""
     log: list[Submission] = []
     outcomes = []
     for submission in wanted:

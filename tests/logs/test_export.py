@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from logs import LogError, LogReader, LogWriter, NotInLog
 from logs.codebook import guard, unguard
-from logs.codec import plain
+from logs.codec import plain_values
 from logs.export import export_log
 from logs.rows import (
     Assignment,
@@ -83,7 +83,7 @@ def everything(reader: LogReader, name: str) -> list[dict[str, object]]:
     table = BY_NAME[name]
     with reader.connection() as connection:
         records = connection.execute(f"SELECT {', '.join(table.names)} FROM {name} ORDER BY seq")
-        return [plain(table, record) for record in records]
+        return [plain_values(table, record) for record in records]
 
 
 def test_json_lines_hold_everything_but_identities(filled: LogReader, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_csv_comes_back_whole_and_holds_no_formula(filled: LogReader, tmp_path: 
                     values.append(float(cell))
                 else:
                     values.append(unguard(cell))
-            back.append(plain(table, values))
+            back.append(plain_values(table, values))
         assert back == everything(filled, name)
 
 
@@ -164,7 +164,7 @@ def test_parquet_holds_everything_but_identities(filled: LogReader, tmp_path: Pa
             continue
         assert f"- config_name: {name}\n  data_files: {name}.parquet\n" in card
         rows = parquet.read_table(folder / f"{name}.parquet").to_pylist()
-        assert [plain(table, tuple(row.values())) for row in rows] == everything(filled, name)
+        assert [plain_values(table, tuple(row.values())) for row in rows] == everything(filled, name)
 
 
 def test_parquet_without_its_library_says_what_to_install(

@@ -1,4 +1,4 @@
-"""What the writer takes: rows come back as they were; a second time they are duplicates or conflicts."""
+"""Rows come back from the writer unchanged; a second time they are duplicates or conflicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong is told once, to whoever waits or at the end, and the writer goes on."""
+"""A failure is reported once, to its waiting caller or at the end, and the writer continues."""
 
 from __future__ import annotations
 

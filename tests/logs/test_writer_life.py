@@ -1,4 +1,4 @@
-"""When rows reach the disk, whatever becomes of whoever put them: the writer's thread from birth to end."""
+"""The life of the writer's thread: rows reach the disk even if their caller is gone."""
 
 from __future__ import annotations
 

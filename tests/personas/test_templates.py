@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from personas import templates
-from personas.templates import TemplateError, describe, forget, render, versions_digest
+from personas.templates import TemplateError, clear_caches, describe, render, versions_digest
 
 BACKGROUND = "clarq/seeker_background"
 VARIABLES = {"role": "miller", "task": "grinding rye", "items": ["a sack"], "skills": [], "scenes": ["Mill"]}
@@ -15,9 +15,9 @@ VARIABLES = {"role": "miller", "task": "grinding rye", "items": ["a sack"], "ski
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("ASKBACK_PERSONAS", raising=False)
-    forget()
+    clear_caches()
     yield
-    forget()
+    clear_caches()
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -90,7 +90,7 @@ def test_version_covers_included_files(own: Path) -> None:
     assert describe("a/whole", "en").variables == {"word"}
     write(own, "a/_part.en.jinja", "{{ word }} ")
     assert render("a/whole", "en", {"word": "hey"}) == before, "fixed until forgotten"
-    forget()
+    clear_caches()
     assert render("a/whole", "en", {"word": "hey"}).version != before.version
 
 

@@ -21,10 +21,10 @@ import askback
 from logs import LogReader, LogWriter
 from personas import TemplateError
 from simulator import catalog
-from simulator.asking import askings
+from simulator.asking import read_asking
 from simulator.benchmark import Benchmark, Due, Metric, Move
 from simulator.commands.files import prompt_faults
-from simulator.commands.report import tell
+from simulator.commands.report import output_report
 from simulator.commands.score import added_scores, score_command
 from simulator.errors import AskbackError, InputError, SeatError
 from simulator.frames import Frames
@@ -124,7 +124,7 @@ def test_a_raising_record_function_is_reported(spoil, path, monkeypatch):
     monkeypatch.setitem(catalog._REGISTERED, "spoilt", benchmark)
     run = askback.run(benchmark, limit=1, log=path)
     with LogReader(path) as reader, pytest.raises(InputError, match=r"spoilt: record: KeyError: .*\.py:\d+"):
-        list(askings(reader, [run]))
+        list(read_asking(reader, [run]))
 
 
 def test_declared_metrics_are_columns_of_every_run(spoil, path):
@@ -204,7 +204,7 @@ def test_a_failing_section_is_reported_and_the_others_are_shown(spoil, path, cap
         report = build_report(benchmark, Frames(log=reader, runs=(run,)))
     assert [section.name for section in report.sections] == ["metrics"]
     with pytest.raises(Exception, match="1"):
-        tell(report, None)
+        output_report(report, None)
     assert re.search(problem, capsys.readouterr().err)
 
 

@@ -214,7 +214,7 @@ def test_items_of_an_unknown_benchmark_are_reported(tmp_path):
 
 def test_a_folder_of_a_package_can_be_checked(copied):
     assert check_files([copied]) == ()
-    templates.forget()
+    templates.clear_caches()
     (copied / "texts.yaml").write_text("en:\n  title: Twenty: questions\n", "utf-8")
     (copied / "prompts" / "asker.en.jinja").write_text("{% if %}", "utf-8")
     faults = {(Path(fault.file).name, fault.line) for fault in check_files([copied])}
@@ -230,7 +230,7 @@ def test_misspelt_names_are_reported_with_line_and_suggestion(copied):
         text = (copied / name).read_text("utf-8")
         assert right in text
         (copied / name).write_text(text.replace(right, wrong), "utf-8")
-    templates.forget()
+    templates.clear_caches()
     faults = check_files([copied])
     assert {fault.severity for fault in faults} == {"warning"}
     assert {(Path(fault.file).name, fault.line, fault.message) for fault in faults} == {

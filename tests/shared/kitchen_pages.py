@@ -1,4 +1,4 @@
-"""What a page of AmbiK shows, found in its blocks."""
+"""The contents of a page of AmbiK, read from its blocks."""
 
 from __future__ import annotations
 

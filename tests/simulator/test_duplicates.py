@@ -20,7 +20,7 @@ from simulator.ambibench.records import read_trial_file
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambik.data import LOGPROBS
 from simulator.clarq.results import read_results
-from simulator.jsonlines import CODE, Read, left_out, report_duplicates
+from simulator.jsonlines import CODE, Read, count_left_out, report_duplicates
 
 RESULTS = SHARED / "ambient" / "results"
 FILES = {
@@ -45,7 +45,7 @@ def test_the_first_of_two_holds_or_both_are_kept(tmp_path: Path) -> None:
     kept = report_duplicates(tmp_path, read, lambda one: (one, ""), "keep")
     assert (kept.rows, kept.lines) == (read.rows, read.lines)
     assert [one.severity for one in kept.faults] == ["warning", "warning"]
-    assert (left_out(refused.faults), left_out(kept.faults)) == (2, 0)
+    assert (count_left_out(refused.faults), count_left_out(kept.faults)) == (2, 0)
 
 
 def kind(name: str) -> Any:
@@ -61,7 +61,7 @@ def test_every_reader_of_results_finds_rows_that_are_there_twice(tmp_path: Path)
         twice.write_text("\n".join([*lines, *lines[:10]]) + "\n", encoding="utf-8")
         whole, refused = kind(name).read(path), kind(name).read(twice)
         kept = kind(name).read(twice, "keep")
-        if refused.rows != whole.rows or left_out(refused.faults) - left_out(whole.faults) != 10:
+        if refused.rows != whole.rows or count_left_out(refused.faults) - count_left_out(whole.faults) != 10:
             wrong.append(f"{name} refused: {len(refused.rows)}")
         if len(kept.rows) != len(whole.rows) + 10 or len(kept.faults) - len(whole.faults) != 10:
             wrong.append(f"{name} kept: {len(kept.rows)}")
@@ -124,7 +124,7 @@ def test_trials_without_a_name_that_stand_twice_count_once_or_as_often(tmp_path:
     for file, once, lines in ((path, 2, [3, 4]), (named, 1, [2, 3])):
         refused, kept = read_trial_file(file), read_trial_file(file, "keep")
         assert (len(refused.rows), [one.line for one in refused.faults]) == (once, lines)
-        assert (len(kept.rows), left_out(kept.faults)) == (once + 2, 0)
+        assert (len(kept.rows), count_left_out(kept.faults)) == (once + 2, 0)
     told = ask("report", "ambibench", "--from", path, "--from", named)
     assert told.exit_code == 0, told.output
     assert "4 faults; the rows are left out" in told.stderr and "t.jsonl:3: repeats line 1" in told.stderr

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong, in our words."""
+"""Faults found by pydantic, in our words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from simulator.errors import InputError
-from simulator.fields import Fields, Flag, Key, OptionalText, OptionalTexts, Said, Whole
+from simulator.fields import Fields, Flag, Key, NonBlank, OptionalText, OptionalTexts, Whole
 from simulator.jsonlines import Codec, FieldError, ItemCodec, Row
 
 
@@ -19,7 +19,7 @@ class Cup:
 
     kind: Literal["cup"] = "cup"
     id: Key
-    text: Said
+    text: NonBlank
     size: Literal["small", "large"] = "small"
     level: Annotated[Whole, Field(ge=0)] = 0
     full: Annotated[Flag, Field(alias="is_full")] = False

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from simulator.errors import InputError
-from simulator.generation import Journal, each, key_of
+from simulator.generation import Journal, key_of, map_concurrently
 
 
 def test_keys_follow_from_their_parts_alone():
@@ -69,7 +69,7 @@ def test_all_are_done_and_never_more_than_so_many_at_a_time():
         running -= 1
         done.append(value)
 
-    asyncio.run(each(iter(range(9)), do, 3))
+    asyncio.run(map_concurrently(iter(range(9)), do, 3))
     assert sorted(done) == list(range(9)) and most == 3
 
 
@@ -84,5 +84,5 @@ def test_the_first_error_stops_the_others():
         ended.append(value)
 
     with pytest.raises(ValueError, match="no"):
-        asyncio.run(each(iter(range(9)), do, 3))
+        asyncio.run(map_concurrently(iter(range(9)), do, 3))
     assert begun == [0, 1, 2] and not ended

@@ -30,8 +30,8 @@ def read(path: Path, content: bytes) -> tuple[list[str], list[str]]:
         ({"x": 12}, lambda row: row.key("x"), "12"),
         ({"x": "12_c"}, lambda row: row.key("x"), "12_c"),
         ({"x": "b"}, lambda row: row.one_of("x", ("a", "b")), "b"),
-        ({"x": "7"}, lambda row: row.parsed("x", int), 7),
-        ({"x": ["7"]}, lambda row: row.parsed("x", int, row.get("x")[0]), 7),
+        ({"x": "7"}, lambda row: row.parse("x", int), 7),
+        ({"x": ["7"]}, lambda row: row.parse("x", int, row.get("x")[0]), 7),
     ],
 )
 def test_fields_that_are_what_they_should_be(
@@ -51,8 +51,8 @@ def test_fields_that_are_what_they_should_be(
         ({"x": 1.0}, lambda row: row.key("x"), "x is 1.0, not a text or a whole number"),
         ({"x": " "}, lambda row: row.key("x"), 'x is " ", not a text or a whole number'),
         ({"x": 1}, lambda row: row.one_of("x", (True, False)), "x is 1, not one of True, False"),
-        ({}, lambda row: row.parsed("x", int), "x is missing"),
-        ({"x": "a"}, lambda row: row.parsed("x", int), "x: invalid literal"),
+        ({}, lambda row: row.parse("x", int), "x is missing"),
+        ({"x": "a"}, lambda row: row.parse("x", int), "x: invalid literal"),
     ],
 )
 def test_a_wrong_field_is_named(data: dict[str, Any], read_field: Callable[[Row], Any], message: str) -> None:

@@ -21,30 +21,30 @@ from simulator.judging.agreement import (
 from simulator.stats import (
     bootstrap_mean,
     cluster_bootstrap,
-    draws,
     interval_of,
     mcnemar,
     paired_bootstrap,
-    resampled,
+    resample,
+    resample_counts,
     share,
     wilson,
 )
 
 
 def test_draws_are_whole_fixed_and_the_same_in_blocks_of_any_size(monkeypatch):
-    whole = np.vstack(list(draws(5, seed=1, resamples=300)))
+    whole = np.vstack(list(resample_counts(5, seed=1, resamples=300)))
     assert whole.shape == (300, 5)
     assert (whole.sum(axis=1) == 5).all()
-    assert (whole != np.vstack(list(draws(5, seed=2, resamples=300)))).any()
+    assert (whole != np.vstack(list(resample_counts(5, seed=2, resamples=300)))).any()
     monkeypatch.setattr("simulator.stats._BLOCK_SIZE", 12)
-    assert (whole == np.vstack(list(draws(5, seed=1, resamples=300)))).all()
+    assert (whole == np.vstack(list(resample_counts(5, seed=1, resamples=300)))).all()
 
 
 def test_few_different_rows_are_drawn_as_many():
     """Drawing counts of distinct rows gives the same spread as drawing rows one by one."""
     columns = np.column_stack([np.arange(400) % 3, np.ones(400)])
     apart = columns + np.column_stack([np.linspace(0, 1e-9, 400), np.zeros(400)])
-    counted, single = (resampled(one, seed=1, resamples=4000)[1:, 0] for one in (columns, apart))
+    counted, single = (resample(one, seed=1, resamples=4000)[1:, 0] for one in (columns, apart))
     assert counted.mean() == pytest.approx(single.mean(), rel=0.01)
     assert counted.std() == pytest.approx(single.std(), rel=0.05)
 

@@ -9,7 +9,7 @@ from simulator.ambient.runs import ExampleSelection
 from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.clarq.runs import DialogueSelection
-from simulator.seeds import balanced, equal_shares, stratified
+from simulator.seeds import draw_balanced, draw_strata, equal_shares
 
 # 3 levels; in each 70 % of one kind, 25 % of another, 5 % of a third; of each kind ten templates.
 ITEMS = [
@@ -28,7 +28,7 @@ def _strata(item: tuple[int, str, int]) -> tuple[object, ...]:
 def test_each_stratum_is_met_to_within_one() -> None:
     for seed in range(30):
         for count in (20, 37, 200):
-            sample = stratified(ITEMS, count, _strata, seed)
+            sample = draw_strata(ITEMS, count, _strata, seed)
             assert len(sample) == count
             for depth in (1, 2):
                 found = Counter(item[:depth] for item in sample)
@@ -40,20 +40,20 @@ def test_each_stratum_is_met_to_within_one() -> None:
 def test_every_item_is_equally_likely_and_seeds_decide() -> None:
     pool = list(range(40))
     drawn = Counter(
-        one for seed in range(2000) for one in stratified(pool, 7, lambda i: (i % 3, i % 2), seed)
+        one for seed in range(2000) for one in draw_strata(pool, 7, lambda i: (i % 3, i % 2), seed)
     )
     # 7/40 of 2000 is 350, its standard deviation 17.
     assert all(270 < drawn[one] < 430 for one in pool)
     strata = lambda i: (i % 3,)  # noqa: E731
-    assert stratified(pool, 7, strata, 5) == stratified(pool, 7, strata, 5)
-    assert len({stratified(pool, 7, strata, seed) for seed in range(20)}) > 15
-    assert stratified(pool, 40, strata, 5) == stratified(pool, 99, strata, 5) == tuple(pool)
-    assert stratified(pool, 0, strata, 5) == stratified([], 3, strata, 5) == ()
+    assert draw_strata(pool, 7, strata, 5) == draw_strata(pool, 7, strata, 5)
+    assert len({draw_strata(pool, 7, strata, seed) for seed in range(20)}) > 15
+    assert draw_strata(pool, 40, strata, 5) == draw_strata(pool, 99, strata, 5) == tuple(pool)
+    assert draw_strata(pool, 0, strata, 5) == draw_strata([], 3, strata, 5) == ()
 
 
 def test_groups_get_equal_shares() -> None:
     for seed in range(20):
-        sample = balanced(ITEMS, 100, lambda item: item[0], lambda item: item[1:], seed)
+        sample = draw_balanced(ITEMS, 100, lambda item: item[0], lambda item: item[1:], seed)
         levels = Counter(item[0] for item in sample)
         assert len(sample) == 100
         assert sorted(levels.values()) == [33, 33, 34]

@@ -1,4 +1,4 @@
-"""Which words a rewrite changes."""
+"""The words that a rewrite changes."""
 
 from itertools import pairwise
 

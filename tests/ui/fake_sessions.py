@@ -77,7 +77,7 @@ class FakeSessions:
     choices = Choices
     items = ()
     languages = ()
-    around = ClarqSessions.around
+    outer_steps = ClarqSessions.outer_steps
     judges = ClarqSessions.judges
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class FakeSessions:
             Opponent("openai/gpt-4o", False, "OPENAI_API_KEY"),
         )
 
-    def beside(self, seat):
+    def other_seats(self, seat):
         return ("provider" if seat == "seeker" else "seeker",)
 
     async def start(self, *, seat, others, rules=None, item=None, language="en"):

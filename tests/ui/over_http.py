@@ -75,5 +75,5 @@ class Place:
 
 
 def said(sentence: str, everything: str) -> bool:
-    """Whether a sentence stands somewhere, as it is or in a page inside JSON."""
+    """Return True if a text contains a sentence, directly or in a page inside JSON."""
     return sentence in everything or json.dumps(escape(sentence))[1:-1] in everything

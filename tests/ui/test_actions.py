@@ -1,4 +1,4 @@
-"""What the browser can ask for: each call with a good token, a bad one, twice, too late."""
+"""Calls of the browser: each with a good token, with a bad one, twice, too late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers send: none of it may break the server, show what is hidden, or write a row."""
+"""Attacks by strangers: none may break the server, reveal hidden data, or write a row."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from simulator.errors import InputError
 from simulator.frames import Frames
 from simulator.reporting import Section
 from simulator.reports import build_report
-from ui.i18n import LANGUAGES, choose, strings
+from ui.i18n import LANGUAGES, choose_language, strings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
 
@@ -110,7 +110,7 @@ def test_chinese_is_chinese() -> None:
     ],
 )
 def test_choosing_a_language(wishes: list[str | None], chosen: str) -> None:
-    assert choose(*wishes) == chosen
+    assert choose_language(*wishes) == chosen
 
 
 def test_an_unknown_name_is_an_error() -> None:

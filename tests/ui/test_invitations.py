@@ -1,4 +1,4 @@
-"""Whose the second seat is: opened, taken, taken by somebody else, at the same moment, after a restart."""
+"""Ownership of the second seat: opened, taken, taken by another, at the same moment, after a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one client may take of the server, and by which names it may be asked."""
+"""Limits of one client's use of the server, and the names under which it answers."""
 
 from __future__ import annotations
 
@@ -230,11 +230,11 @@ def test_a_half_sent_request_is_not_kept_open(monkeypatch: pytest.MonkeyPatch) -
             ["evil.example", "127.0.0.1.evil.example", "192.0.2.7", "", "localhost.evil.example"],
         ),
         (
-            Access.checked("0.0.0.0", ["Study.Example."], []),
+            Access.build("0.0.0.0", ["Study.Example."], []),
             ["study.example:443", "192.0.2.7:7860", "[2001:db8::1]"],
             ["evil.example", "notstudy.example"],
         ),
-        (Access.checked("lab-pc", [], []), ["lab-pc:7860"], ["lab-pc.evil.example"]),
+        (Access.build("lab-pc", [], []), ["lab-pc:7860"], ["lab-pc.evil.example"]),
     ],
 )
 def test_the_names_that_the_server_answers_to(access: Access, allowed: list[str], refused: list[str]) -> None:
@@ -244,8 +244,8 @@ def test_the_names_that_the_server_answers_to(access: Access, allowed: list[str]
 
 def test_a_proxy_is_an_address_or_a_network() -> None:
     with pytest.raises(InputError, match="--proxy nginx is not an IP address"):
-        Access.checked("127.0.0.1", [], ["nginx"])
-    access = Access.checked("127.0.0.1", [], ["10.0.0.0/24"])
+        Access.build("127.0.0.1", [], ["nginx"])
+    access = Access.build("127.0.0.1", [], ["10.0.0.0/24"])
     assert access.trusts("10.0.0.7")
     # Some proxies pass on what the browser wrote.
     behind = Access(names=("study.example",), proxies=("10.0.0.7",), addresses=True)

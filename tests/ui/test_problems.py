@@ -1,4 +1,4 @@
-"""What went wrong is said in the language of the page, by its code."""
+"""Problems are stated in the language of the page, by their codes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ INDEX = Path(gradio.__file__).parent / "templates" / "frontend" / "index.html"
 
 
 def test_gradios_own_page_names_places_outside() -> None:
-    """What `rewrite_index` is for: if this fails, Gradio has cleaned up and the rewriting can shrink."""
+    """The reason for `rewrite_index`: if this fails, Gradio has cleaned up and the rewriting can shrink."""
     assert OUTSIDE.search(INDEX.read_text(encoding="utf-8"))
     assert 'rel="manifest"' in INDEX.read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Which words stand in templates, and which of the strings files nobody shows."""
+"""Searches for words in templates, and for texts in the strings files that no page shows."""
 
 from __future__ import annotations
 

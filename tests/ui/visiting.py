@@ -1,4 +1,4 @@
-"""What a participant's browser asks of the server, whatever the benchmark, and how its pages are read."""
+"""Calls of a participant's browser for any benchmark, and readers of its pages."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def no_models(name: str) -> NoReturn:
 
 
 def words(html: str) -> str:
-    """What people read of a page."""
+    """Return the text of a page that people read."""
     return re.sub(r"\s+", " ", " ".join(Page(html).texts))
 
 
@@ -174,7 +174,7 @@ async def ask_for_place(
 
 
 async def take_seat(actions: Actions, link: str, key: str = KEY, language: str = "en") -> dict[str, Any]:
-    """What every later call says from the page of a seat that an invitation led to."""
+    """Take the seat of an invitation; return what every later call from its page sends."""
     at = {"path": "/play", "query": urlparse(link).query, "language": language}
     answer = await actions.take_seat(at | {"participant_key": key})
     return at | {"query": urlparse(answer["go"]).query}

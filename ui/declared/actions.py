@@ -1,6 +1,6 @@
 """Server calls of one benchmark's pages: free play and studies.
 
-`ui.actions.Actions` checks permissions, and shows `DeclaredActions.gone` if an episode is no longer in the
+`ui.actions.Actions` checks permissions, and shows `missing_page` if an episode is no longer in the
 log (`NotInLog`). Every page is built from the sessions' view, never from what the browser sent.
 """
 
@@ -24,7 +24,7 @@ from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
 from simulator.studies.places import BY_RESEARCHER
 from simulator.studies.questions import ASKED
-from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, address
+from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, page_url
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
 from ui.declared.study import (
     Invitation,
@@ -107,7 +107,7 @@ class DeclaredActions:
         )
 
     def _go(self, seat: Pass) -> Answer:
-        return {"go": address(self._signer.sign(seat))}
+        return {"go": page_url(self._signer.sign(seat))}
 
     # Studies
 
@@ -183,7 +183,7 @@ class DeclaredActions:
             notice = self._refusal_notice(frame, error)
         if notice is not None:
             view = await self.sessions.view(seat.episode_id, seat.seat)
-        if notice is not None and broken_off(view):
+        if notice is not None and was_aborted(view):
             # The place has gone to somebody else.
             return {"accepted": False, "html": self._message(frame, "full")}
         return {"accepted": notice is None, "html": await self._page_of(frame, seat, view, notice)}
@@ -292,7 +292,7 @@ class DeclaredActions:
 
     def steps(self, view: Any) -> Mapping[Any, str]:
         """Return the step of the study for each stage of an episode."""
-        declared = {step.page or step.kind for step in self.sessions.around}
+        declared = {step.page or step.kind for step in self.sessions.outer_steps}
         optional = {COMMENT.kind: COMMENT.kind in declared, "qualification": view.tested}
         steps = {stage: step for stage, step in STEPS.items() if optional.get(stage, True)}
         return {**steps, **dict.fromkeys(declared - set(STEPS), "task")}
@@ -329,7 +329,7 @@ class DeclaredActions:
             return session_page(f"study/{view.stage}", context)
         if view.stage != "done":
             return self.session_page(context)
-        if broken_off(view) or (sets.completion is not None and not sets.completion.is_done):
+        if was_aborted(view) or (sets.completion is not None and not sets.completion.is_done):
             return self._left_page(frame, seat, self._reason_code(seat, view, sets))
         return end_page(context, self.benchmark, await self._replay(seat))
 
@@ -342,7 +342,7 @@ class DeclaredActions:
         if pairs is not None and (reason := pairs.reason(seat.episode_id)):
             return PARTED[reason]
         cause = view.ending.cause if view.ending is not None else None
-        return "broken" if broken_off(view) and cause != seat.seat else "declined"
+        return "broken" if was_aborted(view) and cause != seat.seat else "declined"
 
     def _left_page(self, frame: Frame, seat: Pass, code: str) -> str:
         try:
@@ -353,7 +353,7 @@ class DeclaredActions:
     def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
         return message_page(frame, code, home=self.link.path, completion=completion)
 
-    def gone(self, frame: Frame, seat: Pass) -> Answer:
+    def missing_page(self, frame: Frame, seat: Pass) -> Answer:
         """Return the page for an episode that is no longer in the log."""
         if not seat.study:
             return {"html": plain_message_page(frame, "gone")}
@@ -376,6 +376,6 @@ class DeclaredActions:
         return Notice(frame.texts("study.session.refused", message=refusal), "problem")
 
 
-def broken_off(view: SeatPage) -> bool:
+def was_aborted(view: SeatPage) -> bool:
     """Return True if an episode of a study was aborted."""
     return view.study and view.ending is not None and view.ending.status == "aborted"

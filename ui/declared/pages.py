@@ -28,7 +28,7 @@ from simulator.blocks import (
 )
 from simulator.drawn_blocks import Tree
 from simulator.form_blocks import Form
-from simulator.model_forms import bounds, flat
+from simulator.model_forms import bounds, unwrap_optional
 from simulator.plan_blocks import Menu, Places, Suggestions
 from simulator.runner.machines import Result, SeatPage
 from simulator.studies.admission import StudyCard
@@ -96,7 +96,7 @@ def rule_fields(choices: type[BaseModel]) -> tuple[RuleField, ...]:
 
 def _rule_field(name: str, schema: Mapping[str, Any], value: Any) -> RuleField:
     optional = any(kind["type"] == "null" for kind in schema.get("anyOf", ()))
-    schema = flat(schema)
+    schema = unwrap_optional(schema)
     kinds: Mapping[str, Any] = {"integer": "whole", "number": "number", "boolean": "switch"}
     least, most = bounds(schema)
     return RuleField(
@@ -144,7 +144,7 @@ def entry_page(
         seats=seats,
         metrics=[texts(f"{link.name}.metric.{metric.name}") for metric in benchmark.metrics],
         choices={seat: players for seat, players in opponents.items() if players},
-        beside={seat: [each for each in seats if seat in sessions.beside(each)] for seat in seats},
+        beside={seat: [each for each in seats if seat in sessions.other_seats(each)] for seat in seats},
         blocks=benchmark.picture() if benchmark.picture is not None else (),
     )
 

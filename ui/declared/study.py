@@ -11,11 +11,11 @@ from simulator.studies import Completion
 from simulator.studies.admission import Sets, StudyCard
 from simulator.studies.graph import REST
 from simulator.studies.machine import WAITING_ROOM
-from simulator.studies.pairing import beat
+from simulator.studies.pairing import beat_interval
 from simulator.studies.pairs import LOST, Waiting
 from simulator.studies.questions import ASKED, Words
 from trees import Language
-from ui.calls import address
+from ui.calls import page_url
 from ui.i18n import Strings, strings
 from ui.render import BenchmarkLink, Frame, render
 from ui.tokens import Pass, Signer
@@ -122,7 +122,7 @@ def beat_seconds(context: PageContext) -> int:
         return 0
     if context.view.stage == WAITING_ROOM:
         return _POLL_SECONDS
-    return max(1, int(beat(context.card.study.pairing).total_seconds() / 2))
+    return max(1, int(beat_interval(context.card.study.pairing).total_seconds() / 2))
 
 
 def questions_page(context: PageContext) -> str:
@@ -251,7 +251,7 @@ class Invitation:
 def invitation(signer: Signer, host: Pass, seat: str, *, taken: bool) -> Invitation:
     """Return the invitation to another seat of the host's episode."""
     guest = Pass(host.episode_id, seat, person_opposite=True, benchmark=host.benchmark)
-    return Invitation(address(signer.sign(guest)), taken=taken)
+    return Invitation(page_url(signer.sign(guest)), taken=taken)
 
 
 def invitation_page(frame: Frame, link: BenchmarkLink, seat: str) -> str:

@@ -11,15 +11,15 @@ import gradio as gr
 
 from logs import LogReader
 from simulator import catalog
-from simulator.asking import AskingRecords, askable, askings, load_asking, may_ask_back
-from simulator.commands.asking import asking_figure, whole_report
+from simulator.asking import AskingRecords, askable, asking_spec, may_ask_back, read_asking
+from simulator.commands.asking import asking_figure, full_report
 from simulator.commands.asking_measures import Row, rows
 from simulator.figures import Cell, Table
 from simulator.reporting import Report, Section
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.address import Address
-from ui.research.blocks import Visit, part, rebuild
+from ui.research.blocks import Visit, add_part, rebuild
 from ui.research.office import Office
 from ui.research.report_pages import command_line, show_report
 from ui.research.runs import RunCard, Words, run_cards
@@ -41,8 +41,8 @@ def asking_page(visit: Visit, office: Office) -> None:
     every = (card for card in run_cards(office.reader) if may_ask_back(card.run.benchmark, card.seats))
     cards = {card.run.id: card for card in every}
     runs = [run for run in cards if run in at.runs]
-    records = askings(office.reader, runs)
-    part(visit, "asking", empty=not cards, aborted=sum(records.aborted.values()))
+    records = read_asking(office.reader, runs)
+    add_part(visit, "asking", empty=not cards, aborted=sum(records.aborted.values()))
     if not cards:
         for name in askable():
             command = catalog.find(name).example_command(t.language)
@@ -50,17 +50,17 @@ def asking_page(visit: Visit, office: Office) -> None:
         return
     _choice(visit, cards, runs)
     if not records.askings:
-        part(visit, "note", text=t(f"{_TEXTS}.{'nobody' if runs else 'choose'}"))
+        add_part(visit, "note", text=t(f"{_TEXTS}.{'nobody' if runs else 'choose'}"))
         return
     show_report(visit, _report(t, records, at))
-    part(visit, "downloads", query=replace(at, tab="asking").query)
+    add_part(visit, "downloads", query=replace(at, tab="asking").query)
     users = ["--users"] if _splits(at, "user") else []
     command_line(visit, shlex.join(["askback", "report", "asking", *runs, *users]))
 
 
 def asking_report(reader: LogReader, at: Address) -> Report:
     """Return the report to download for an address: one table for all benchmarks, and every episode."""
-    return whole_report(askings(reader, at.runs), by_kind=_splits(at, "kind"), users=_splits(at, "user"))
+    return full_report(read_asking(reader, at.runs), by_kind=_splits(at, "kind"), users=_splits(at, "user"))
 
 
 def robot_name(t: Strings, row: Row) -> str:
@@ -153,7 +153,7 @@ def _remarks(t: Strings, records: AskingRecords, compared: Sequence[str]) -> Ite
     """Yield notes on how to read the tables, per benchmark where they differ, and on what is left out."""
     yield from (t(f"{_TEXTS}.note.{name}") for name in ("needed", "useful", "right", "intervals"))
     for name in compared:
-        if (notes := load_asking(name).notes) is not None:
+        if (notes := asking_spec(name).notes) is not None:
             texts = {field: t.phrase(text) for field, text in notes._asdict().items()}
             title = catalog.find(name).title
             price = t(f"{_TEXTS}.note.price", **texts) if notes.price else ""

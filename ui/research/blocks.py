@@ -122,13 +122,13 @@ def show_page(page: ResearchPage, visit: Visit) -> None:
         try:
             title = page.build(visit)
         except (AskbackError, LogError) as error:
-            part(visit, "problem_card", message=problem_text(visit.t, error))
+            add_part(visit, "problem_card", message=problem_text(visit.t, error))
     # It comes last, so that the other components exist when its script runs.
     tab_title = f"{title or visit.t(page.title)} · {visit.t('app.name')}"
     gr.HTML(f'<i hidden data-title="{escape(tab_title)}"></i>', js_on_load=_BUILT)
 
 
-def part(visit: Visit, template: str, **context: Any) -> gr.HTML:
+def add_part(visit: Visit, template: str, **context: Any) -> gr.HTML:
     """Add the rendered ``templates/research/{template}.html.jinja`` to a page."""
     return html(markup(visit, template, **context))
 
@@ -139,7 +139,7 @@ def html(value: str | None = None, **more: Any) -> gr.HTML:
 
 
 def markup(visit: Visit, template: str, **context: Any) -> str:
-    """Return the markup of a `part`."""
+    """Return the markup of a `add_part`."""
     return render("research/part", visit.t, html=Markup(visit.render(template, **context)))
 
 
@@ -154,15 +154,15 @@ def rebuild(visit: Visit, event: Callable[..., Any], **filters: gr.components.Co
     event(None, list(filters.values()), visit.again, js=_keep(filters, "String(performance.now())"))
 
 
-def follow(visit: Visit, state: Callable[[], object]) -> None:
+def rebuild_on_change(visit: Visit, state: Callable[[], object]) -> None:
     """Rebuild the page when `state` changes."""
     before = state()
 
-    def changed() -> Any:
+    def find_change() -> Any:
         now = state()
         return gr.skip() if now == before else str(now)
 
-    gr.Timer(TICK).tick(changed, None, visit.again, show_progress="hidden", queue=False)
+    gr.Timer(TICK).tick(find_change, None, visit.again, show_progress="hidden", queue=False)
 
 
 def _keep(filters: Mapping[str, gr.components.Component], answer: str) -> str:

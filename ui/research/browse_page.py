@@ -19,15 +19,15 @@ from simulator.catalog import attempt
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError, InputError
 from simulator.reports import present_metrics
-from simulator.research import BUILTIN, Entry, Look, Shown, research_pages
+from simulator.research import BUILTIN, Entry, PageContent, PageRequest, research_pages
 from simulator.runner.logged import erased_episodes, seat_failed
 from ui.i18n import Strings, problem_text
 from ui.research.address import Address
-from ui.research.blocks import Visit, follow, part
+from ui.research.blocks import Visit, add_part, rebuild_on_change
 from ui.research.controls import Menu, put_menus
 from ui.research.office import Office
 from ui.research.report_pages import show_own
-from ui.research.runs import RunCard, Words, full_card, make_look, pages_of, parts_of, transcript
+from ui.research.runs import RunCard, Words, full_card, make_request, pages_of, parts_of, transcript
 
 Values = Mapping[str, str | Sequence[str]]
 """Fields of an entry for filtering: name -> a value, or several."""
@@ -72,28 +72,29 @@ def browse_page(visit: Visit, office: Office) -> str:
     """
     t, at, reader = visit.t, visit.at, office.reader
     run = reader.run(at.run)
-    card, words, look = full_card(reader, run), Words(t, run.benchmark), make_look(visit, office.cache, run)
+    request = make_request(visit, office.cache, run)
+    card, words = full_card(reader, run), Words(t, run.benchmark)
     own = next((each for each in parts_of(run, reader) if each.name == at.tab), None)
     if card.live and not at.episode:
-        follow(visit, lambda: reader.progress(run.id))
-    part(visit, "run_head", card=card, tab=own.name if own else "dialogues", aborted=0)
+        rebuild_on_change(visit, lambda: reader.progress(run.id))
+    add_part(visit, "run_head", card=card, tab=own.name if own else "dialogues", aborted=0)
     if own is None:
-        _show_episodes(visit, office, look, card, words)
+        _show_episodes(visit, office, request, card, words)
         return f"{t('research.run.episodes')} · {run.id}"
-    put_menus(visit, words.menus(own.settings(look), at))
-    if shown := own.show(look):
+    put_menus(visit, words.menus(own.settings(request), at))
+    if shown := own.show(request):
         show_own(visit, run.benchmark, shown, t.language)
     else:
-        part(visit, "note", text=t("research.run.nothing_yet"))
+        add_part(visit, "note", text=t("research.run.nothing_yet"))
     return f"{words(f'part.{own.name}', own.name)} · {run.id}"
 
 
-def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, words: Words) -> None:
+def _show_episodes(visit: Visit, office: Office, request: PageRequest, card: RunCard, words: Words) -> None:
     t, at, reader, run = visit.t, visit.at, office.reader, card.run.id
     benchmark = one_benchmark(reader, [run])
     pages = pages_of(benchmark.name)
     every = office.cache.get(
-        ("entries", at.settings), run, lambda: list_episodes(reader, benchmark, run, pages.fields(look))
+        ("entries", at.settings), run, lambda: list_episodes(reader, benchmark, run, pages.fields(request))
     )
     if at.episode and all(entry.id != at.episode for entry in every):
         raise InputError(f"The run has no episode {at.episode!r}.", code="no_episode", episode=at.episode)
@@ -101,20 +102,20 @@ def _show_episodes(visit: Visit, office: Office, look: Look, card: RunCard, word
     listed = [entry for entry in every if matches_address(entry, at, talked)]
     previous, following = neighbours([entry.id for entry in listed], at.episode)
     put_menus(visit, _menus(t, at, every, words), search=t("research.episodes.text"))
-    settings = words.menus(pages.settings(look), at) if at.episode or at.settings else {}
+    settings = words.menus(pages.settings(request), at) if at.episode or at.settings else {}
     if not at.episode:
         put_menus(visit, settings)
     with _list_with_detail(visit, "episodes", listed, len(every), metrics=benchmark.metrics):
         if not at.episode:
-            part(visit, "note", text=t("research.episodes.choose"), choose=True)
+            add_part(visit, "note", text=t("research.episodes.choose"), choose=True)
             return
         shown = transcript(reader, at.episode)
         titles = {metric.name: metric.title for metric in benchmark.metrics}
-        part(visit, "episode_head", shown=shown, titles=titles, previous=previous, next=following)
+        add_part(visit, "episode_head", shown=shown, titles=titles, previous=previous, next=following)
         put_menus(visit, settings)
-        own = pages.episode(look, at.episode)
+        own = pages.episode(request, at.episode)
         show_own(visit, benchmark.name, own, shown.episode.language)
-        part(visit, "episode_log", shown=shown, folded=bool(own))
+        add_part(visit, "episode_log", shown=shown, folded=bool(own))
 
 
 def _menus(t: Strings, at: Address, every: Sequence[ListedEpisode], words: Words) -> dict[str, Menu]:
@@ -208,7 +209,7 @@ def data_page(visit: Visit) -> str:
     at, t = visit.at, visit.t
     if not at.benchmark:
         with_data = [(each, Words(t, each.name)) for each in catalog.installed() if _has_data(each)]
-        part(visit, "data_sets", benchmarks=with_data)
+        add_part(visit, "data_sets", benchmarks=with_data)
         return t("research.data.nav")
     benchmark = catalog.find(at.benchmark)
     words, data, pages = Words(t, benchmark.name), at.data or BUILTIN, research_pages(benchmark).data
@@ -218,7 +219,7 @@ def data_page(visit: Visit) -> str:
         )
     title = words("data.title", t("research.list.items"))
     every: Sequence[Entry] = ()
-    shown: Sequence[Shown] = ()
+    shown: Sequence[PageContent] = ()
     problem = ""
     try:
         every = pages.entries(data)
@@ -237,20 +238,20 @@ def data_page(visit: Visit) -> str:
     sets = dict.fromkeys(
         (BUILTIN, *(each.name for each in datasets.list_all() if each.benchmark == benchmark.name), data)
     )
-    part(visit, "data_head", title=title, benchmark=benchmark, words=words)
+    add_part(visit, "data_head", title=title, benchmark=benchmark, words=words)
     chosen = Menu(t("research.data.set"), [(name, name) for name in sets], data, free=True)
     fields = filters((entry.fields for entry in every), _MAX_DATA_VALUES)
     put_menus(visit, {"data": chosen, **words.filters("data", fields, at)}, search=t("research.data.text"))
     if pages.files or problem:
         files = {"benchmark": benchmark, "data": data, "words": words, "files": pages.files}
-        part(visit, "data_files", **files, problem=problem)
+        add_part(visit, "data_files", **files, problem=problem)
     context = {"title": title, "words": words, "several": as_values, "text": partial(_entry_text, t=t)}
     with _list_with_detail(visit, "items", listed, len(every), **context):
         if at.item:
-            part(visit, "item_head", previous=previous, next=following)
+            add_part(visit, "item_head", previous=previous, next=following)
         show_own(visit, benchmark.name, shown, t.language)
         if not shown:
-            part(visit, "note", text=t("research.data.choose"), choose=True)
+            add_part(visit, "note", text=t("research.data.choose"), choose=True)
     return f"{title} · {benchmark.title}"
 
 
@@ -273,7 +274,7 @@ def _list_with_detail(
 ) -> Iterator[None]:
     """Add a list to the page; components created within the context are placed next to it."""
     with gr.Row(elem_classes=["rs-browse"]):
-        part(visit, template, entries=listed[:MOST], found=len(listed), total=total, **context)
+        add_part(visit, template, entries=listed[:MOST], found=len(listed), total=total, **context)
         with gr.Column(elem_classes=["rs-dialogue"]):
             yield
 

@@ -98,7 +98,7 @@ def option_input(t: Strings, option: OptionField, value: Any, label: str = "") -
             return gr.Textbox(value or "", max_lines=1, **shown)
 
 
-def parsed(option: OptionField, value: Any) -> Any:
+def parse(option: OptionField, value: Any) -> Any:
     """Convert the value of an `option_input` or an address to the option's type.
 
     Several values are separated by commas. A text that cannot be converted is returned unchanged.
@@ -165,7 +165,7 @@ def link_cell(value: str, address: str) -> SheetCell:
     return SheetCell(value, f'<a href="{escape(address)}">{escape(value)}</a>')
 
 
-def table(label: str, sheet: Sheet, *classes: str) -> gr.Dataframe:
+def add_table(label: str, sheet: Sheet, *classes: str) -> gr.Dataframe:
     """Add a table to the page; with the class `rs-cards`, its rows become cards on narrow screens."""
     fixed: dict[str, Any] = {"datatype": "html", "interactive": False, "wrap": True, "max_height": 720}
     return gr.Dataframe(label=label, elem_classes=["rs-sheet", *classes], **fixed, **sheet.options)

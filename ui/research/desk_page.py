@@ -31,7 +31,7 @@ from simulator.desk_work import (
     agreement_of_pairs,
     desk_progress,
     differences,
-    judgments,
+    judgment_rows,
     next_work,
 )
 from simulator.desks import ALL, FINISHED, Case, Desk, Field, Group, Offer, Values
@@ -42,9 +42,9 @@ from simulator.judging import DeskFormError
 from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
-from ui.research.blocks import Visit, html, markup, part
+from ui.research.blocks import Visit, add_part, html, markup
 from ui.research.format import nonempty_sections
-from ui.research.guard import action_event, require
+from ui.research.guard import action_event, require_permission
 from ui.research.office import Office
 
 log = logging.getLogger(__name__)
@@ -141,7 +141,7 @@ class DeskPage:
         """Return the problems of a form as texts, by field."""
         by_field: dict[str, dict[str, None]] = {}
         for problem in error.problems:
-            words = self.desk.tell(problem, self.t.language)
+            words = self.desk.describe_problem(problem, self.t.language)
             prefix = f"{DECLARED}.{self.benchmark.name}"
             text = self.note(f"problem.{problem.code}") or self.t.say(prefix, words)
             by_field.setdefault(problem.field, {})[text] = None
@@ -182,7 +182,7 @@ def desk_page(visit: Visit, office: Office) -> str:
     if at.reviewer:
         require_name(at.reviewer)
     if not at.desk:
-        part(visit, "desks", desk_pages=_desk_pages(t))
+        add_part(visit, "desks", desk_pages=_desk_pages(t))
         return t("research.desk.nav")
     page = find_desk_page(visit)
     heading = page.say(f"{page.desk.name}.heading")
@@ -237,12 +237,12 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
     t = strings(str(where.get("language", "")))
     page = None
     try:
-        user = require("judge")
+        user = require_permission("judge")
         asked = DeskCall.model_validate(call)
         visit = Visit(t, Address.read(DESK, asked.query))
         page = find_desk_page(visit)
         rater = require_name(visit.at.reviewer)
-        rows = judgments(
+        rows = judgment_rows(
             page.desk,
             office.reader,
             visit.at.data,
@@ -312,7 +312,7 @@ def _start(visit: Visit, page: DeskPage, reader: LogReader) -> None:
             choices[data] = desk_progress(desk, desk.cases(reader, data))
         except (AskbackError, LogError) as error:  # show the other sets even if the data of one is gone
             problem = problem_text(visit.t, error)
-    part(visit, "desk_start", desk_page=page, choices=choices, problem=problem)
+    add_part(visit, "desk_start", desk_page=page, choices=choices, problem=problem)
     if desk.command and not choices:
         gr.Textbox(desk.command, label=visit.t("research.list.type"), buttons=["copy"])
 
@@ -324,7 +324,7 @@ def _agreement(visit: Visit, page: DeskPage, reader: LogReader) -> None:
         desk.agreement(reader, at.data, at.reviewer) if desk.agreement else agreement_of_pairs(desk, cases)
     )
     shown, hidden = differences(desk, cases, at.reviewer)
-    part(
+    add_part(
         visit,
         "desk_agreement",
         desk_page=page,

@@ -33,7 +33,7 @@ from ui.research.address import DESK, RESEARCH, STUDIES, Address
 from ui.research.asking_page import asking_report
 from ui.research.blocks import Visit
 from ui.research.desk_page import find_desk_page
-from ui.research.guard import action_event, require
+from ui.research.guard import action_event, require_permission
 from ui.research.office import Office
 from ui.research.report_pages import cached_comparison, cached_report
 from ui.research.runs import pages_of
@@ -107,7 +107,7 @@ def add_study_downloads(app: FastAPI, office: Office) -> None:
     def payment(study: str, metric: str = "", amount: float = 0.0) -> Response:
         # It reveals who took part, so it needs a permission of its own, and the log says who downloaded it.
         try:
-            user = require("payment")
+            user = require_permission("payment")
         except NotAllowedError as error:
             return JSONResponse({"error": str(error)}, status_code=403)
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from simulator.figures import Bars, Column, Figure, Line, Mark, Panel, Stacked, Table
 from simulator.figures import Cell as Value
 from simulator.figures.files import svg_data
-from simulator.figures.tables import shown
+from simulator.figures.tables import cell_text
 from simulator.reporting import Drawing, Section
 from simulator.stats import Interval
 from ui.i18n import Strings
@@ -37,7 +37,7 @@ def dollars(value: float) -> str:
 
 def score(value: float) -> str:
     """Format a score for lists."""
-    return shown(int(value) if value == int(value) else value, Column("")).replace("-", MINUS)
+    return cell_text(int(value) if value == int(value) else value, Column("")).replace("-", MINUS)
 
 
 class Scale(NamedTuple):
@@ -110,7 +110,7 @@ def numbers(table: Table) -> list[bool]:
 def _cell(value: Value, column: Column, on: Scale) -> Cell | str:
     if isinstance(value, Interval):
         return cell(value.times(column.times), on, column.digits)
-    return value if isinstance(value, str) else shown(value, column).replace("-", MINUS) or "–"
+    return value if isinstance(value, str) else cell_text(value, column).replace("-", MINUS) or "–"
 
 
 def _scale(column: Column, values: Iterable[Value]) -> Scale:
@@ -148,7 +148,7 @@ def pictures(section: Section) -> list[tuple[Drawing, str]]:
     return [(drawing, svg_data(drawing.svg().encode())) for drawing in drawn]
 
 
-def translated(t: Strings, figure: Figure) -> Figure:
+def translate_figure(t: Strings, figure: Figure) -> Figure:
     """Return a figure with its texts in the language of the page."""
     panels = [
         replace(

@@ -62,7 +62,7 @@ def current_user() -> User:
     return user
 
 
-def require(action: Action) -> User:
+def require_permission(action: Action) -> User:
     """Return the sender of the current request; to be called before anything is changed.
 
     Raises:
@@ -269,13 +269,13 @@ class Guard:
         if wait > 0:
             return self._refusal(scope, "wait", 429, {"Retry-After": str(int(wait) + 1)})
         # Counted as failed beforehand, so that of many concurrent attempts only a few are checked.
-        self._by_client.failed(client)
-        self._by_name.failed(name)
+        self._by_client.record_failure(client)
+        self._by_name.record_failure(name)
         user = await asyncio.to_thread(self.log_ins.check, name, secret)
         if user is None:
             return self._refusal(scope, "wrong", 401)
-        self._by_client.succeeded(client)
-        self._by_name.succeeded(name)
+        self._by_client.record_success(client)
+        self._by_name.record_success(name)
         return user
 
     def _refusal(

@@ -16,8 +16,8 @@ from simulator.errors import InputError
 from simulator.figures import Column
 from simulator.reports import mean_of, present_metrics
 from ui.research.address import COMPARE, REPORT, RUN, Address
-from ui.research.blocks import TICK, Visit, follow, keep_in_address, part
-from ui.research.controls import Sheet, SheetCell, link_cell, table, text_cell, update_table
+from ui.research.blocks import TICK, Visit, add_part, keep_in_address, rebuild_on_change
+from ui.research.controls import Sheet, SheetCell, add_table, link_cell, text_cell, update_table
 from ui.research.format import Cell, estimate
 from ui.research.office import Office
 from ui.research.runs import RunCard, run_cards
@@ -59,11 +59,11 @@ class RunList:
     def build(self) -> None:
         """Create the components of the page."""
         t, at, cards = self.visit.t, self.visit.at, run_cards(self.office.reader)
-        part(self.visit, "runs", empty=not cards)
+        add_part(self.visit, "runs", empty=not cards)
         if not cards:
             for command in _starter_commands(t.language):
                 gr.Textbox(command, label=t("research.list.type"), buttons=["copy"])
-            follow(self.visit, lambda: len(run_cards(self.office.reader)))
+            rebuild_on_change(self.visit, lambda: len(run_cards(self.office.reader)))
             return
         benchmarks = {card.title: card.run.benchmark for card in cards}
         setups = sorted({card.run.setup for card in cards})
@@ -89,7 +89,7 @@ class RunList:
                 elem_classes=["rs-card-label"],
             )
         first, more = self.rows(at.text, at.benchmark, at.setup)
-        runs = table(t("research.runs"), first, "rs-cards")
+        runs = add_table(t("research.runs"), first, "rs-cards")
         timer, shown = gr.Timer(_interval(more)), gr.State(first)
         filters: list[gr.Textbox | gr.Dropdown] = [words, benchmark, setup, sort]
         keep_in_address(text=words, benchmark=benchmark, setup=setup)

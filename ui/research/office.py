@@ -19,7 +19,7 @@ from simulator.runner.processes import RunProcesses
 from ui.accounts import Action, User
 from ui.i18n import problem_text
 from ui.research.blocks import Visit
-from ui.research.guard import action_event, require
+from ui.research.guard import action_event, require_permission
 
 T = TypeVar("T")
 _GROWING: Final = ("turns", "endings", "judgments", "scores")
@@ -128,7 +128,7 @@ class Office:
             gr.Error: an error of the action, in the page's language.
         """
         try:
-            user = require(action)
+            user = require_permission(action)
             yield user
             self.writer.put(action_event(user, action, **details)).result()
         except (AskbackError, LogError) as error:

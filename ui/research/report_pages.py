@@ -24,14 +24,14 @@ from simulator.figures.geometry import has_horizontal_bars
 from simulator.frames import Frames
 from simulator.reporting import Report, Section
 from simulator.reports import build_report, metric_figure, present_metrics
-from simulator.research import Shown
+from simulator.research import PageContent
 from simulator.runner.logged import endings_of_runs
 from ui.declared.pages import link_to
 from ui.i18n import problem_text
 from ui.research import format
 from ui.research.address import COMPARE
-from ui.research.blocks import Visit, follow, part, rebuild
-from ui.research.controls import Menu, Sheet, link_cell, option_input, parsed, put_menus, table, text_cell
+from ui.research.blocks import Visit, add_part, rebuild, rebuild_on_change
+from ui.research.controls import Menu, Sheet, add_table, link_cell, option_input, parse, put_menus, text_cell
 from ui.research.office import CachedReports, Office
 from ui.research.runs import Transcript, full_card, run_cards, transcript
 
@@ -52,11 +52,11 @@ def run_page(visit: Visit, office: Office) -> None:
     card = full_card(reader, reader.run(at.run))
     benchmark = one_benchmark(reader, [at.run])
     if card.live:
-        follow(visit, lambda: reader.progress(at.run))
-    part(visit, "run_head", card=card, tab="scores", aborted=_aborted(benchmark, reader, at.run))
+        rebuild_on_change(visit, lambda: reader.progress(at.run))
+    add_part(visit, "run_head", card=card, tab="scores", aborted=_count_aborted(benchmark, reader, at.run))
     reported = _show_cached_report(visit, office, benchmark, [at.run])
     endings = endings_of_runs(reader, [at.run])
-    part(
+    add_part(
         visit,
         "run_rest",
         card=card,
@@ -73,9 +73,9 @@ def report_page(visit: Visit, office: Office) -> None:
     at = visit.at
     benchmark = one_benchmark(office.reader, at.runs)
     heading = "research.report.several"
-    part(visit, "report_head", heading=heading, runs=at.runs, other=at.to(path=COMPARE, settings=()))
+    add_part(visit, "report_head", heading=heading, runs=at.runs, other=at.to(path=COMPARE, settings=()))
     if _show_cached_report(visit, office, benchmark, at.runs):
-        part(visit, "downloads", query=at.query)
+        add_part(visit, "downloads", query=at.query)
     command_line(visit, _command(benchmark, at.runs, dict(at.settings)))
 
 
@@ -85,38 +85,39 @@ def compare_page(visit: Visit, office: Office) -> None:
     runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
     if at.run:
         card = full_card(reader, reader.run(at.run))
-        part(visit, "run_head", card=card, tab="compare", aborted=0)
+        add_part(visit, "run_head", card=card, tab="compare", aborted=0)
     else:
-        part(visit, "report_head", heading="research.run.compare", runs=runs, other="")
+        add_part(visit, "report_head", heading="research.run.compare", runs=runs, other="")
     cards = run_cards(reader)
     benchmarks = {card.run.benchmark for card in cards if card.run.id in runs}
     fitting = (card for card in cards if not benchmarks or card.run.benchmark in benchmarks)
     others = [card.run.id for card in fitting if card.run.id != at.run]
     if at.run and not others:
-        part(visit, "note", text=t("research.compare.none"))
+        add_part(visit, "note", text=t("research.compare.none"))
         return
     chosen = [run for run in runs if run in others]
     put_menus(visit, {"runs": Menu(t("research.compare.choose"), [(run, run) for run in others], chosen)})
     if len(runs) < 2:
-        part(visit, "note", text=t(f"research.compare.{'choose_text' if at.run else 'too_few'}"))
+        add_part(visit, "note", text=t(f"research.compare.{'choose_text' if at.run else 'too_few'}"))
         return
     try:
         report = cached_comparison(office.cache, runs)
         items = office.cache.get("items", runs, lambda: tuple(item_rows(reader, runs)))
     except AskbackError as error:
-        part(visit, "note", text=problem_text(t, error))
+        add_part(visit, "note", text=problem_text(t, error))
         return
     show_report(visit, report)
-    part(visit, "items_head", differing=sum(row.differs for row in items), total=len(items))
+    add_part(visit, "items_head", differing=sum(row.differs for row in items), total=len(items))
     ordered = sorted(items, key=lambda row: not row.differs)
     rows = [[link_cell(row.item, at.to(item=row.item)), *map(text_cell, row.values)] for row in ordered]
-    table(t("research.list.items"), Sheet({t("research.list.item"): 320, **dict.fromkeys(runs, 200)}, rows))
+    heads = {t("research.list.item"): 320, **dict.fromkeys(runs, 200)}
+    add_table(t("research.list.items"), Sheet(heads, rows))
     if at.item:
         with gr.Row():
             for episode in _episodes_of_item(reader, runs, at.item):
                 with gr.Column(min_width=320):
-                    part(visit, "turns", shown=episode)
-    part(visit, "downloads", query=replace(at, tab="compare", item="").query)
+                    add_part(visit, "turns", shown=episode)
+    add_part(visit, "downloads", query=replace(at, tab="compare", item="").query)
     command_line(visit, shlex.join(["askback", "compare", *runs]))
 
 
@@ -136,7 +137,7 @@ def cached_report(
         report_settings = None
         if benchmark.report is not None and benchmark.report.settings is not None:
             fields = report_fields(benchmark).items()
-            chosen = {name: parsed(field, settings[name]) for name, field in fields if settings.get(name)}
+            chosen = {name: parse(field, settings[name]) for name, field in fields if settings.get(name)}
             report_settings = read_options(benchmark.report.settings(), chosen)
         return build_report(benchmark, Frames(log=cache.reader, runs=tuple(runs), settings=report_settings))
 
@@ -160,12 +161,12 @@ def report_fields(benchmark: BenchmarkT) -> dict[str, OptionField]:
 def _command(benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, str]) -> str:
     fields = report_fields(benchmark)
     chosen = [(fields[name], value) for name, value in settings.items() if value and name in fields]
-    read = [(field, parsed(field, value)) for field, value in chosen]
+    read = [(field, parse(field, value)) for field, value in chosen]
     options = [word for field, value in read if value != field.default for word in field.words(value)]
     return shlex.join(["askback", "report", benchmark.name, *runs, *options])
 
 
-def _aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
+def _count_aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
     """Return the number of episodes aborted by a failing seat; 0 where they do not count as unsuccessful."""
     spec = benchmark.report or ReportSpec()
     count = sum(endings_of_runs(reader, [run]).aborted.values())
@@ -225,16 +226,16 @@ def command_line(visit: Visit, line: str) -> None:
 def show_report(visit: Visit, report: Report) -> None:
     """Show the sections of a report: tables, plots, pictures, texts and remarks."""
     for section in format.nonempty_sections(report.sections):
-        part(visit, "report_part", part=section)
+        add_part(visit, "report_part", part=section)
         if plots := format.plots(section):
             with gr.Row():
                 for figure in plots:
-                    _plot(visit, format.translated(visit.t, figure))
+                    _plot(visit, format.translate_figure(visit.t, figure))
         if format.pictures(section) or section.text or section.remarks:
-            part(visit, "report_words", part=section)
+            add_part(visit, "report_words", part=section)
 
 
-def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str) -> None:
+def show_own(visit: Visit, benchmark: str, shown: Iterable[PageContent], language: str) -> None:
     """Show a benchmark's own content: blocks as players see them, and sections of reports.
 
     Args:
@@ -249,7 +250,7 @@ def show_own(visit: Visit, benchmark: str, shown: Iterable[Shown], language: str
         if sections := [each for each in together if isinstance(each, Section)]:
             show_report(visit, Report(title="", sections=sections))
         else:
-            part(visit, "own", link=link, view=view, language=language, blocks=together)
+            add_part(visit, "own", link=link, view=view, language=language, blocks=together)
 
 
 def _plot(visit: Visit, figure: Figure) -> None:
@@ -260,7 +261,7 @@ def _plot(visit: Visit, figure: Figure) -> None:
     # The style sheet's width plus the frame, so that a plot only scrolls on narrow screens.
     least = 660 if kinds["rs-wide"] else 500 if kinds["rs-lying"] else 480
     with gr.Column(min_width=least, elem_classes=classes):
-        part(visit, "figure", figure=figure)
+        add_part(visit, "figure", figure=figure)
         gr.Plot(PlotData(type="plotly", plot=plot), show_label=False, container=False)
 
 
@@ -278,9 +279,9 @@ def _show_cached_report(visit: Visit, office: Office, benchmark: BenchmarkT, run
     try:
         report = cached_report(office.cache, benchmark, runs, chosen)
     except InputError as error:
-        part(visit, "note", text=problem_text(visit.t, error))
+        add_part(visit, "note", text=problem_text(visit.t, error))
         return False
     show_report(visit, report)
     for problem in report.problems.unexpected:
-        part(visit, "note", text=problem)
+        add_part(visit, "note", text=problem)
     return True

@@ -12,7 +12,7 @@ from logs import LogReader, Progress
 from logs.rows import Episode, Item, ModelCall, Run, Turn
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.research import Look, Part, ResearchPages, Setting, research_pages
+from simulator.research import PageRequest, Part, ResearchPages, Setting, research_pages
 from simulator.studies.known import opened_studies
 from simulator.studies.ledger import BENCHMARK
 from simulator.studies.people import PREVIEW
@@ -134,13 +134,13 @@ class Words:
         """Return a text, or `default` if there is none."""
         return self.t.get(self.name(text), default)
 
-    def value(self, of: str, name: str, value: str) -> str:
+    def value(self, group: str, name: str, value: str) -> str:
         """Return the label of a value of a ``setting`` or of a field of the ``data``."""
-        return self(f"{of}.{name}.{value}", value)
+        return self(f"{group}.{name}.{value}", value)
 
-    def label(self, of: str, name: str) -> str:
+    def label(self, group: str, name: str) -> str:
         """Return the label of a setting or a field."""
-        return self(f"{of}.{name}", self.t.phrase(name.replace("_", " ")))
+        return self(f"{group}.{name}", self.t.phrase(name.replace("_", " ")))
 
     def menus(self, settings: Iterable[Setting], at: Address) -> dict[str, Menu]:
         """Return menus for the settings of an episode or of a part of a run."""
@@ -152,19 +152,19 @@ class Words:
             for name, values, usual in settings
         }
 
-    def filters(self, of: str, fields: Mapping[str, Iterable[str]], at: Address) -> dict[str, Menu]:
+    def filters(self, group: str, fields: Mapping[str, Iterable[str]], at: Address) -> dict[str, Menu]:
         """Return menus for filtering a list by fields: ``field`` of episodes, or ``data``."""
         chosen, any_value = dict(at.filters), [(self.t("research.episodes.any"), "")]
         return {
-            f"f.{name}": self._menu(of, name, any_value, values, chosen.get(name, ""))
+            f"f.{name}": self._menu(group, name, any_value, values, chosen.get(name, ""))
             for name, values in fields.items()
         }
 
     def _menu(
-        self, of: str, name: str, first: list[tuple[str, str]], values: Iterable[str], chosen: str
+        self, group: str, name: str, first: list[tuple[str, str]], values: Iterable[str], chosen: str
     ) -> Menu:
-        choices = [*first, *((self.value(of, name, value), value) for value in values)]
-        return Menu(self.label(of, name), choices, chosen)
+        choices = [*first, *((self.value(group, name, value), value) for value in values)]
+        return Menu(self.label(group, name), choices, chosen)
 
 
 def pages_of(benchmark: str) -> ResearchPages:
@@ -180,9 +180,9 @@ def parts_of(run: Run, reader: LogReader) -> tuple[Part, ...]:
     return tuple(part for part in pages_of(run.benchmark).parts if part.where(reader, run))
 
 
-def make_look(visit: Visit, cache: CachedReports, run: Run) -> Look:
+def make_request(visit: Visit, cache: CachedReports, run: Run) -> PageRequest:
     """Return the context in which a benchmark builds its part of a page."""
-    return Look(
+    return PageRequest(
         reader=cache.reader,
         run=run,
         language=visit.t.language,
@@ -236,7 +236,7 @@ def transcript(reader: LogReader, id: str) -> Transcript:
     for call in reader.model_calls(episode_id=id):
         calls.setdefault(call.turn_number, []).append(call)
 
-    def shown(turn: Turn) -> TranscriptTurn:
+    def show_turn(turn: Turn) -> TranscriptTurn:
         rest = {name: value for name, value in turn.payload.items() if name != "kind"}
         kind = str(turn.payload.get("kind") or "")
         return TranscriptTurn(turn, kind, _json(rest) if rest else "", calls.get(turn.number, ()))
@@ -247,7 +247,7 @@ def transcript(reader: LogReader, id: str) -> Transcript:
         ending.status if ending else "open",
         (ending.cause or "") if ending else "",
         {score.metric: score.value for score in reader.scores(episode_id=id) if score.value is not None},
-        tuple(map(shown, reader.turns(id))),
+        tuple(map(show_turn, reader.turns(id))),
         _json(item.data),
         calls.get(None, ()),
     )

@@ -13,11 +13,11 @@ import gradio as gr
 from simulator import catalog
 from simulator.commands.run import Group, RunForm, run_form
 from simulator.errors import AskbackError, InputError
-from simulator.runner.processes import StartedRun, begun_by, continuable
+from simulator.runner.processes import StartedRun, continuable_runs, start_events
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
-from ui.research.blocks import Visit, html, markup, part
-from ui.research.controls import option_input, parsed
+from ui.research.blocks import Visit, add_part, html, markup
+from ui.research.controls import option_input, parse
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 1.5
@@ -39,7 +39,7 @@ class StartPage:
         t, installed = self.visit.t, {each.name: each for each in catalog.installed()}
         benchmark = installed.get(self.visit.at.benchmark) or next(iter(installed.values()))
         form = run_form(benchmark, self.office.offered)
-        part(self.visit, "start")
+        add_part(self.visit, "start")
         self._put_started()
         chosen = gr.Dropdown(
             [(each.title, each.name) for each in installed.values()],
@@ -51,7 +51,7 @@ class StartPage:
         chosen.change(None, chosen, None, js=_GO)
         fields: dict[str, Any] = {}
         for group in _VISIBLE:
-            part(self.visit, "start_group", name=group)
+            add_part(self.visit, "start_group", name=group)
             self._put_fields(form, group, fields)
         for group in _FOLDED:
             with gr.Accordion(t(f"research.start.group.{group}"), open=False):
@@ -68,7 +68,7 @@ class StartPage:
         inputs, options = list(fields.values()), {field.option.name: field.option for field in form.fields}
 
         def chosen_values(values: tuple[Any, ...]) -> dict[str, Any]:
-            return {name: parsed(options[name], value) for name, value in zip(fields, values, strict=True)}
+            return {name: parse(options[name], value) for name, value in zip(fields, values, strict=True)}
 
         gr.on(
             [component.change for component in inputs],
@@ -95,19 +95,19 @@ class StartPage:
 
     def _command(self, form: RunForm, values: Mapping[str, Any]) -> str:
         try:
-            return shlex.join(["askback", *form.words(form.checked(values))])
+            return shlex.join(["askback", *form.words(form.read_values(values))])
         except AskbackError as error:
             return problem_text(self.visit.t, error)
 
     def _start(self, form: RunForm, values: Mapping[str, Any]) -> None:
         with self.office.acting(self.visit, "run", did="start", benchmark=form.benchmark.name):
-            self.office.processes.start(form.words(form.checked(values)))
+            self.office.processes.start(form.words(form.read_values(values)))
 
     # Runs that were started here
 
     def _put_started(self) -> None:
         t, started = self.visit.t, self.office.processes.started()[:_SHOWN]
-        left = continuable(self.office.reader, self.office.processes)
+        left = continuable_runs(self.office.reader, self.office.processes)
         for run in started:
             self._put_run(run)
         if left:
@@ -144,14 +144,14 @@ class StartPage:
 
     def _describe_state(self, run: StartedRun) -> str:
         reader = self.office.reader
-        played = [name for name, event in begun_by(reader).items() if event.details["process"] == run.id]
+        played = [name for name, event in start_events(reader).items() if event.details["process"] == run.id]
         return markup(
             self.visit,
             "start_run",
             state=run.state,
             command=shlex.join(["askback", *run.words]),
             runs={name: reader.progress(name) for name in played},
-            said=run.said if run.state == "failed" else "",
+            said=run.output_tail if run.state == "failed" else "",
         )
 
     def _stop(self, id: int) -> None:
@@ -161,8 +161,8 @@ class StartPage:
     def _continue(self, run: str) -> None:
         reader = self.office.reader
         with self.office.acting(self.visit, "run", did="continue", run=str(run)[:200]):
-            if run not in continuable(reader, self.office.processes):
+            if run not in continuable_runs(reader, self.office.processes):
                 raise InputError(f"{run}: nothing is left to play.", code="run_not_left", run=str(run))
             form = run_form(catalog.find(reader.run(run).benchmark), self.office.offered)
-            options = begun_by(reader)[run].details["options"]
-            self.office.processes.start(form.words(form.checked(options)))
+            options = start_events(reader)[run].details["options"]
+            self.office.processes.start(form.words(form.read_values(options)))

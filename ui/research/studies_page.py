@@ -16,7 +16,7 @@ import pandas as pd
 from logs import load_key
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.studies.admission import pending
+from simulator.studies.admission import pending_erasures
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.known import (
@@ -31,7 +31,7 @@ from simulator.studies.known import (
 from simulator.studies.people import preview_link, study_link
 from simulator.studies.places import Places
 from simulator.studies.progress import StudyProgress
-from simulator.studies.quality import signs
+from simulator.studies.quality import carelessness_signs
 from simulator.studies.quota import STATES, cell_name
 from simulator.studies.steering import (
     StudyState,
@@ -44,8 +44,8 @@ from simulator.studies.steering import (
     study_statuses,
 )
 from ui.research.address import STUDIES
-from ui.research.blocks import Visit, html, markup, part
-from ui.research.controls import Sheet, SheetCell, link_cell, table, text_cell, update_table
+from ui.research.blocks import Visit, add_part, html, markup
+from ui.research.controls import Sheet, SheetCell, add_table, link_cell, text_cell, update_table
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 3.0
@@ -64,9 +64,9 @@ read(element.querySelector('input'));
 _LEFT: Final = ("returned", "expired")
 _COUNTS: Final = ("wanted", "completed", "under_way", "left", "withdrawn", "screened_out", "excluded")
 _ACTIONS: Final[Mapping[str, Callable[..., Awaitable[object]]]] = {
-    "exclude": Places.excluded,
-    "return": Places.freed,
-    "message": Places.messaged,
+    "exclude": Places.exclude,
+    "return": Places.free,
+    "message": Places.send_message,
 }
 
 
@@ -89,12 +89,12 @@ class StudiesPage:
 
     def _build_list(self) -> None:
         t, first = self.visit.t, self.rows()
-        part(self.visit, "studies")
-        studies, shown = table(t("research.studies.heading"), first), gr.State(first)
+        add_part(self.visit, "studies")
+        studies, shown = add_table(t("research.studies.heading"), first), gr.State(first)
         gr.Timer(TICK).tick(self._list_studies, shown, [studies, shown], show_progress="hidden", queue=False)
         with gr.Accordion(t("research.studies.add"), open=False, elem_id="add-study"):
             source = next(iter(all_builtin()))
-            part(self.visit, "study_add", command=f"askback study new {source} my-study.yaml")
+            add_part(self.visit, "study_add", command=f"askback study new {source} my-study.yaml")
             picker = html(
                 html_template=markup(self.visit, "study_picker"), js_on_load=_PICK % MOST_BYTES, padding=True
             )
@@ -191,7 +191,7 @@ class StudiesPage:
         t, status = self.visit.t, self._status(study)
         key = load_key(self.office.writer.path)
         preview = preview_link(study, key, self.site)
-        part(
+        add_part(
             self.visit,
             "study",
             study=study,
@@ -206,9 +206,9 @@ class StudiesPage:
             links = {"link": study_link(study, key, self.site), "preview_link": preview}
             for name, address in links.items():
                 gr.Textbox(address, label=t(f"research.studies.{name}"), buttons=["copy"], interactive=False)
-        facts = part(self.visit, "study_facts", study=study, progress=status.progress)
+        facts = add_part(self.visit, "study_facts", study=study, progress=status.progress)
         first = self.cells(status.progress)
-        cells, shown = table(t("research.studies.places"), first), gr.State(first)
+        cells, shown = add_table(t("research.studies.places"), first), gr.State(first)
         if status.state == "ready":
             return
 
@@ -224,13 +224,13 @@ class StudiesPage:
             return update_table(rows), rows, counts, gr.Dropdown(choices=people.choices())
 
         gr.Timer(TICK).tick(refresh, shown, [cells, shown, facts, who], show_progress="hidden", queue=False)
-        suspects = signs(self.office.reader, study)
-        part(self.visit, "study_quality", people=len(suspects))
+        suspects = carelessness_signs(self.office.reader, study)
+        add_part(self.visit, "study_quality", people=len(suspects))
         if len(suspects):
-            table(t("research.studies.quality"), self.quality(suspects))
+            add_table(t("research.studies.quality"), self.quality(suspects))
         scores = self.office.reader.scores(run_id=study.run_id, latest=True)
         metrics = sorted({score.metric for score in scores})
-        part(self.visit, "study_downloads", study=study, metrics=metrics)
+        add_part(self.visit, "study_downloads", study=study, metrics=metrics)
 
     def _put_switches(self, study: Study, status: StudyStatus) -> None:
         t, state = self.visit.t, status.state
@@ -244,7 +244,7 @@ class StudiesPage:
                 pausing.click(partial(self._pause, study)).success(None, js=RELOAD)
             if state in ("open", "paused"):
                 closing = gr.Button(t("research.studies.close"), elem_id="close-study")
-                leaving = len(pending(self.office.reader, study.run_id))
+                leaving = len(pending_erasures(self.office.reader, study.run_id))
                 question = f"research.studies.{'close_sure' if leaving else 'close_ask'}"
                 ask = f"() => confirm({json.dumps(t(question, count=leaving))})"
                 # Takes the answer of the browser's dialog; a State could not.
@@ -264,7 +264,7 @@ class StudiesPage:
     def _close(self, study: Study, sure: bool) -> None:
         if not sure:
             return
-        erases = bool(pending(self.office.reader, study.run_id))
+        erases = bool(pending_erasures(self.office.reader, study.run_id))
         with self.office.acting(self.visit, "erase" if erases else "study", did="close", study=study.id):
             close(self._desk(study), self.office.reader)
 
@@ -315,7 +315,7 @@ class StudyPeople:
         t = self.visit.t
         with gr.Accordion(t("research.people.heading"), open=False, elem_id="people"):
             command = f"askback study exclude|return|message|restore {self.desk.study.id}"
-            part(self.visit, "study_people", command=command)
+            add_part(self.visit, "study_people", command=command)
             who = gr.Dropdown(
                 self.choices(),
                 value=None,

@@ -25,8 +25,8 @@ from simulator.ambibench.reporting.frame import (
     pair_title,
     pivot,
     present,
+    select,
     shares,
-    where,
 )
 from simulator.errors import InputError
 from simulator.figures import Bars, Figure, Level, Line, Panel, Stacked
@@ -160,11 +160,11 @@ def _describe_missing(trials: pd.DataFrame, setting: Setting, kind: Kind) -> lis
     """Return messages on missing data of people and of models."""
     people = f"no people in setting {setting} with {kind} instructions: name a run of a study, or --from FILE"
     missing = {"human": people, "model": _run_missing(setting, kind)}
-    return [message for role, message in missing.items() if not len(where(trials, role=role))]
+    return [message for role, message in missing.items() if not len(select(trials, role=role))]
 
 
 def _select_multiple(trials: pd.DataFrame, **levels: str) -> pd.DataFrame:
-    return where(trials, setting="multiple", kind="uninformative", **levels)
+    return select(trials, setting="multiple", kind="uninformative", **levels)
 
 
 # ---- the figures
@@ -174,7 +174,7 @@ def figure_2(trials: pd.DataFrame) -> Drawn:
     """Draw section 4.2: accuracy by salient feature under both instructions."""
     panels, missing = [], []
     for kind in BRACKETED:
-        here = where(trials, setting="instruction", kind=kind)
+        here = select(trials, setting="instruction", kind=kind)
         missing += _describe_missing(here, "instruction", kind)
         panels += _bar_panel(f"{kind} instruction", _bars(means(here, "correct", ("actor", "feature"))))
     return _make_figure("figure-2", "Accuracy from an instruction and two examples", panels, missing, 1)
@@ -193,10 +193,10 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
     """Draw section 4.4: accuracy over k on each held-out pair."""
     panels, missing = [], []
     for pair in PAIR_NAMES:
-        here = where(trials, setting="ft_eval", fold=pair)
+        here = select(trials, setting="ft_eval", fold=pair)
         lines = _actor_lines(here[here["variant"].isna()])
         for variant in present(here, "variant"):
-            for line in _actor_lines(where(here, variant=variant)):
+            for line in _actor_lines(select(here, variant=variant)):
                 if variant not in line.name:
                     line = replace(line, name=f"{line.name}, finetuned ({variant})")
                 lines.append(line)
@@ -208,7 +208,7 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
 
 def figure_5(trials: pd.DataFrame) -> Drawn:
     """Draw App. A: share of outputs that name the task, by salient feature."""
-    outputs = where(trials, setting="verbalise")
+    outputs = select(trials, setting="verbalise")
     by_actor = pivot(shares(outputs, "correct", ("actor", "feature")))
     panels = [
         Panel(
@@ -232,10 +232,10 @@ def figure_5(trials: pd.DataFrame) -> Drawn:
 def figure_6(trials: pd.DataFrame) -> Drawn:
     """Draw App. B: regions by origin, without and with a second name."""
     panels, missing = [], []
-    buckets = where(trials, setting="aws")
+    buckets = select(trials, setting="aws")
     for actor in present(buckets, "actor"):
         for name, (title, command) in _AWS.items():
-            here = where(buckets, actor=actor, second_name=name)
+            here = select(buckets, actor=actor, second_name=name)
             if len(here):
                 marks = [_region(here, category) for category in REGIONS]
                 panels.append(Panel(f"{actor}: {title}", "origin of the name", "share", marks))
@@ -263,7 +263,7 @@ def figure_7(trials: pd.DataFrame) -> Drawn:
 
 def figure_8(trials: pd.DataFrame) -> Drawn:
     """Draw App. D: the bracket against ``wug``, for models that played both."""
-    bracket, wug = _select_multiple(trials, role="model"), where(trials, setting="wug", role="model")
+    bracket, wug = _select_multiple(trials, role="model"), select(trials, setting="wug", role="model")
     by = ("actor", "k")
     kinds: tuple[tuple[str, Mapping[Any, Mapping[Any, Interval]], Style], ...] = (
         ("[category withheld]", pivot(means(bracket, "correct", by)), "solid"),
@@ -284,7 +284,7 @@ def figure_8(trials: pd.DataFrame) -> Drawn:
 
 def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
     """Draw section 4.2: accuracy by model and salient feature."""
-    here = where(trials, setting="instruction", kind=kind, role="model")
+    here = select(trials, setting="instruction", kind=kind, role="model")
     panels = _bar_panel("", _bars(means(here, "correct", ("feature", "actor"))), "model")
     title = f"Accuracy by model and salient feature, {kind} instruction"
     return _model_figure(name, title, panels, "instruction", kind)
@@ -292,7 +292,7 @@ def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
 
 def by_format(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
     """Draw section 4.2: mean over models by salient feature and format."""
-    here = where(trials, setting="instruction", kind=kind, role="model")
+    here = select(trials, setting="instruction", kind=kind, role="model")
     panels = _bar_panel("", _bars(macro_means(here, "correct", ("format", "feature"), "actor")))
     title = f"Accuracy by salient feature and format, {kind} instruction"
     caption = f"Mean over {len(present(here, 'actor'))} models. {INTERVALS}"
@@ -305,7 +305,7 @@ def figures_14_18(trials: pd.DataFrame) -> Drawn:
     panels = [
         panel
         for actor in present(here, "actor")
-        for panel in _k_panel(actor, _curves(means(where(here, actor=actor), "correct", ("feature", "k"))))
+        for panel in _k_panel(actor, _curves(means(select(here, actor=actor), "correct", ("feature", "k"))))
     ]
     title = "Accuracy by example and salient feature"
     return _model_figure("figures-14-18", title, panels, "multiple", "uninformative", columns=3)
@@ -317,11 +317,11 @@ def figure_19(trials: pd.DataFrame) -> Drawn:
     alone = [actor for actor in present(here, "actor") if ALONE in actor.lower()]
     others = [actor for actor in present(here, "actor") if actor not in alone]
     by = ("format", "k")
-    tables = {actor: means(where(here, actor=actor), "correct", by) for actor in alone}
+    tables = {actor: means(select(here, actor=actor), "correct", by) for actor in alone}
     missing = []
     if others:
         title = others[0] if len(others) == 1 else f"mean over {len(others)} models"
-        tables[title] = macro_means(where(here, actor=others), "correct", by, "actor")
+        tables[title] = macro_means(select(here, actor=others), "correct", by, "actor")
     else:
         missing.append(_run_missing("multiple", "uninformative"))
     if not alone:

@@ -29,8 +29,8 @@ from simulator.ambibench.features import (
     Variant,
     table,
 )
-from simulator.ambibench.records import ActorKind, TrialRecord, finetuned
-from simulator.stats import Interval, cluster_bootstrap, interval_of, resampled
+from simulator.ambibench.records import ActorKind, TrialRecord, parse_finetuned
+from simulator.stats import Interval, cluster_bootstrap, interval_of, resample
 
 Flag = Literal["unfinished", "fast", "invalid"]
 FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
@@ -125,7 +125,7 @@ def trial_frame(records: Iterable[TrialRecord], labels: Mapping[str, str] | None
     return trials
 
 
-def where(trials: pd.DataFrame, **levels: Any) -> pd.DataFrame:
+def select(trials: pd.DataFrame, **levels: Any) -> pd.DataFrame:
     """Return the trials whose columns have the given levels; several levels of a column are alternatives."""
     mask = np.ones(len(trials), dtype=bool)
     for name, level in levels.items():
@@ -191,7 +191,7 @@ def _mean_of_means(group: pd.DataFrame, measure: str, over: str) -> Interval:
         for function in ("sum", "count")
     )
     columns = np.hstack([sums.fillna(0).to_numpy(float), counts.fillna(0).to_numpy(float)])
-    top, bottom = np.hsplit(resampled(columns, resamples=RESAMPLES), 2)
+    top, bottom = np.hsplit(resample(columns, resamples=RESAMPLES), 2)
     at_levels = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
     mean = interval_of(np.nanmean(at_levels, axis=1), len(group), groups=len(sums))
     assert mean is not None  # every group has a value
@@ -206,7 +206,7 @@ def _actor_labels(trials: pd.DataFrame, labels: Mapping[str, str]) -> pd.Series[
 
 def _label(name: str, labels: Mapping[str, str]) -> str:
     matching = (label for pattern, label in labels.items() if fnmatchcase(name, pattern))
-    model = finetuned(name)
+    model = parse_finetuned(name)
     return labels.get(name) or next(matching, model.family if model else name)
 
 
@@ -250,7 +250,7 @@ def sessions(trials: pd.DataFrame) -> pd.DataFrame:
     neither X nor Y), ``accuracy``, and ``flags``, separated by blanks: ``unfinished`` (fewer than 20 answers
     in 4.3), ``fast`` (median below 0.8 s), ``invalid`` (more than half).
     """
-    people = where(trials, role="human").dropna(subset="correct")
+    people = select(trials, role="human").dropna(subset="correct")
     groups = people.fillna({"invalid": 0.0}).groupby(["setting", "kind", "session"], observed=True)
     rows = groups.agg(
         answers=("correct", "size"),

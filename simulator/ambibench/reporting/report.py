@@ -19,8 +19,8 @@ from pydantic import Field
 from logs import LogReader
 from simulator.ambibench.coding import Agreement, agreement, judgments_of
 from simulator.ambibench.graph import MACHINE
-from simulator.ambibench.prompt import PARTICIPANT, with_silence
-from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, scored, write_trials
+from simulator.ambibench.prompt import PARTICIPANT, fill_missing_answers
+from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, score_again, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.frame import RESAMPLES, trial_frame
 from simulator.ambibench.reporting.tables import table_sections
@@ -113,7 +113,7 @@ def read_results(
     settings = settings or Settings()
     rules = settings.score_mode, settings.tie
     read = [read_trial_file(path, settings.duplicates) for path in files]
-    trials = [scored(trial, *rules) for file in read for trial in file.rows]
+    trials = [score_again(trial, *rules) for file in read for trial in file.rows]
     if reader is not None:
         trials = [*trials_of_runs(reader, runs, *rules, exclude_aborted=exclude_aborted), *trials]
     return Results(
@@ -217,7 +217,7 @@ def summary_section(source: Frames) -> Section:
 def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) -> pd.DataFrame:
     """Return a row per episode of a run that counts: item, number of labels, and the latest scores.
 
-    Episodes aborted by a failing seat are scored with empty answers for missing ones (`prompt.with_silence`).
+    Episodes aborted by a failing seat are scored with empty answers in place of missing ones.
     """
     stored: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run):
@@ -229,7 +229,7 @@ def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) ->
     ):
         values: Mapping[str, Any] = stored.get(episode.id, {})
         if ending.status not in ENDED:
-            turns = with_silence(item, episode.id, turns)
+            turns = fill_missing_answers(item, episode.id, turns)
             values = {score.metric: score.value for score in MACHINE.score(item, turns, ())}
         if values:
             labels = sum(turn.payload.get("kind") == "answer" for turn in turns)

@@ -21,9 +21,9 @@ from simulator.ambibench.reporting.frame import (
     pair_title,
     pivot,
     present,
+    select,
     sessions,
     shares,
-    where,
     without_flagged,
 )
 from simulator.figures import Table
@@ -52,8 +52,8 @@ class Slice(NamedTuple):
 def slices(trials: pd.DataFrame) -> Iterator[Slice]:
     """Yield one slice per setting, kind of instruction and held-out pair with labels in `trials`."""
     for setting in _ANSWERED:
-        for kind in present(where(trials, setting=setting), "kind"):
-            here = where(trials, setting=setting, kind=kind)
+        for kind in present(select(trials, setting=setting), "kind"):
+            here = select(trials, setting=setting, kind=kind)
             default = setting != "instruction" and kind in ("uninformative", "wug")
             key = setting if default else f"{setting}-{kind}"
             title = SETTING_TITLES[setting] if default else f"{SETTING_TITLES[setting]}, {kind}"
@@ -61,7 +61,7 @@ def slices(trials: pd.DataFrame) -> Iterator[Slice]:
             if len(unfolded):
                 yield Slice(key, title, setting, unfolded)
             for fold in present(here, "fold"):
-                part = where(here, fold=fold)
+                part = select(here, fold=fold)
                 yield Slice(f"{key}-{fold}", f"{title}, {pair_title(fold)}", setting, part)
 
 
@@ -75,20 +75,20 @@ def table_sections(trials: pd.DataFrame, agreements: Sequence[Agreement] = ()) -
                 _k_table(part, "valid", f"Valid answers by k: {part.title}", "validity"),
             ]
         yield Section(name=slug(part.key), title=part.title, tables=tables)
-    if len(outputs := where(trials, setting="verbalise")):
+    if len(outputs := select(trials, setting="verbalise")):
         yield Section(name="verbalise", title=SETTING_TITLES["verbalise"], tables=[_outputs_table(outputs)])
     if agreements:
         heads = ["raters", "outputs", "agreement", "kappa", "differing", "decided"]
         rows = [(" and ".join(pair.raters), pair.observed.n, *pair[1:]) for pair in agreements]
         table = Table(heads, rows, "Agreement of raters")
         yield Section(name="agreement", title="Sorting outputs", tables=[table])
-    if len(buckets := where(trials, setting="aws")):
+    if len(buckets := select(trials, setting="aws")):
         yield Section(name="aws", title=SETTING_TITLES["aws"], tables=[_buckets_table(buckets)])
     if len(people := sessions(trials)):
         long = [Table.of_frame(people, title="Sessions of people", name="sessions")]
-        table = _people_table(where(trials, role="human"), people)
+        table = _people_table(select(trials, role="human"), people)
         yield _add_long_tables(Section(name="people", title="People", tables=[table]), long)
-    if len(labels := where(trials, setting=_ANSWERED)):
+    if len(labels := select(trials, setting=_ANSWERED)):
         section = Section(name="labels", title=f"All labels of {len(labels)} trials, by cell and prompt")
         yield _add_long_tables(section, [_cells_table(labels), _prompts_table(labels)])
 
@@ -194,7 +194,7 @@ def _cells_table(labels: pd.DataFrame) -> Table:
     by = ("actor", "setting", "kind", "feature", "format", "k")
     rows: list[list[Cell]] = []
     unfolded = labels[labels["fold"].isna()]
-    for fold, trials in ((None, unfolded), *((fold, where(labels, fold=fold)) for fold in PAIR_NAMES)):
+    for fold, trials in ((None, unfolded), *((fold, select(labels, fold=fold)) for fold in PAIR_NAMES)):
         valid = trials.groupby(list(by), observed=True)["valid"].mean().dropna().to_dict()
         for levels, value in means(trials, "correct", by).items():
             rows.append([*levels[:3], fold, *levels[3:], value, valid.get(levels)])

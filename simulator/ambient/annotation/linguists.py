@@ -280,7 +280,7 @@ def _read(reader: LogReader, run_id: str) -> dict[str, AnnotatedExample]:
         person = played.episode.participant_id
         other_forms = [form for form in forms[key] if person is None or form.worker != person]
         form = Form(
-            worker=played.who(ANNOTATOR),
+            worker=played.occupant(ANNOTATOR),
             annotation=read_annotation(turn.payload),
             seconds=turn.seconds,
             merged=bool(turn.payload.get("merged")),

@@ -21,7 +21,7 @@ from pydantic import BeforeValidator
 from logs import LogReader
 from simulator import datasets
 from simulator.ambient.annotation.consolidation import consolidated_examples, show_pair
-from simulator.ambient.claims import AMBIGUITY, FACTUALITY, THRESHOLD, claim_measures, explanation, flagged
+from simulator.ambient.claims import AMBIGUITY, FACTUALITY, THRESHOLD, claim_measures, explanation, is_flagged
 from simulator.ambient.data import BUILTIN, load_examples, load_guidelines
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS, CategoryRecord, category_record
@@ -126,7 +126,7 @@ def _kinds(form: CategoryForm) -> Kinds:
     return form.categories
 
 
-def settled(case: SortingCase) -> Kinds | None:
+def settled_kinds(case: SortingCase) -> Kinds | None:
     """Return the kinds decided or agreed on by all annotators; None if there are none yet."""
     form = case.opinions.settled(_kinds)
     return form.categories if form else None
@@ -156,7 +156,7 @@ def category_records(examples: Sequence[SortingCase]) -> tuple[CategoryRecord, .
     return tuple(
         category_record(case.thing, name if name.endswith(("_c", "_g")) else f"{name}_g", kinds)
         for case in examples
-        if (kinds := settled(case)) and (name := case.name)
+        if (kinds := settled_kinds(case)) and (name := case.name)
     )
 
 
@@ -183,7 +183,7 @@ def _kinds_sections(reader: LogReader, data: str, rater: str) -> tuple[Section, 
     """Return the agreement of annotators on kinds, and the frequency of each settled kind."""
     cases, printed = _cases(reader, data), paper()["categories"]["shares"]
     agreement = category_agreement(cases)
-    counts = {kind: sum(kind in (settled(case) or ()) for case in cases) for kind in CATEGORIES}
+    counts = {kind: sum(kind in (settled_kinds(case) or ()) for case in cases) for kind in CATEGORIES}
     total = sum(counts.values())
     shares = Table(
         ("Kind", Column("Settled", 0), Column("Share, %", 1), Column("In the paper, %", 1)),
@@ -304,7 +304,7 @@ def records_marked_by(claims: Sequence[MarkedClaim], annotator: str) -> tuple[Cl
 
 def _show(record: ClaimRecord) -> Iterator[Block]:
     why = explanation(record)
-    yield Heading(message("desks.claims.flagged" if flagged(record) else "desks.claims.not_flagged"))
+    yield Heading(message("desks.claims.flagged" if is_flagged(record) else "desks.claims.not_flagged"))
     yield Text(record.cleaned)
     yield Text(" · ".join(filter(None, (record.person, record.venue))), look="muted")
     if record.cleaned != record.claim:

@@ -22,7 +22,7 @@ from simulator.ambient.examples import Example, Finding, findings
 from simulator.ambient.items import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.labels import Categories, Category, Label, LabelSet, Side, SomeLabels, format_labels
 from simulator.errors import InputError
-from simulator.fields import Flag, Key, OptionalText, Said, must, read_as
+from simulator.fields import Flag, Key, NonBlank, OptionalText, must, read_as
 from simulator.jsonlines import Codec, FieldError, Read, Row
 from simulator.tables.cells import SAME_ID
 from simulator.tables.records import read_records
@@ -78,10 +78,10 @@ def read_checked(row: Row) -> Example:
 DATASET: Final = TableSpec[Example](
     name="dataset",
     title="examples",
-    is_of=is_dataset,
+    matches=is_dataset,
     parse=read_checked,
     key=lambda example: (example.id, ""),
-    twice=SAME_ID,
+    repeat_message=SAME_ID,
     code="id",
     repeats=False,
     line=lambda example: _compact(example_record(example)),
@@ -97,15 +97,15 @@ def check_dataset(file: Path) -> Read[Example]:
         raw.setdefault(example.id, row.data)
         return example
 
-    read = read_records(file, parse, DATASET.key, code=DATASET.code, message=DATASET.twice)
+    read = read_records(file, parse, DATASET.key, code=DATASET.code, message=DATASET.repeat_message)
     lines = {example.id: line for example, line in zip(read.rows, read.lines, strict=True)}
-    found = [
+    by_id = [
         *((example.id, finding) for example in read.rows for finding in findings(example)),
         *_repeated_labels(read.rows, raw),
         *_same_pairs(read),
         *_unknown_fields(raw),
     ]
-    faults = (Fault(str(file), id, lines[id], each.code, each.message, each.severity) for id, each in found)
+    faults = (Fault(str(file), id, lines[id], each.code, each.message, each.severity) for id, each in by_id)
     return read._replace(faults=(*read.faults, *faults))
 
 
@@ -146,8 +146,8 @@ def _unknown_fields(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str,
 class Rewrite:
     """A disambiguation that may be incomplete; missing parts are None."""
 
-    premise: Said
-    hypothesis: Said | None
+    premise: NonBlank
+    hypothesis: NonBlank | None
     label: Label | None
 
 
@@ -176,8 +176,8 @@ class CategoryRecord:
     """
 
     id: Key
-    premise: Said
-    hypothesis: Said | None
+    premise: NonBlank
+    hypothesis: NonBlank | None
     categories: Annotated[
         Categories,
         must(bool, ": has no kind of ambiguity"),
@@ -230,7 +230,7 @@ _CATEGORY_RECORDS: Final = Codec[CategoryRecord](CategoryRecord)
 CATEGORY_ROWS: Final = TableSpec[CategoryRecord](
     name="categories",
     title="kinds of ambiguity",
-    is_of=lambda row: (
+    matches=lambda row: (
         has("id", "premise", "hypothesis", "category")(row) and isinstance(row.get("disambiguations"), str)
     ),
     parse=_CATEGORY_RECORDS.read_row,
@@ -253,14 +253,14 @@ class DistractorRow:
 
     id: Key
     side: Side
-    distractor: Said | None
+    distractor: NonBlank | None
     sentence: OptionalText = ""
 
 
 DISTRACTORS: Final = TableSpec[DistractorRow](
     name="distractors",
     title="distractors of sentences",
-    is_of=has("id", "side", "distractor"),
+    matches=has("id", "side", "distractor"),
     parse=Codec[DistractorRow](DistractorRow).read_row,
     repeats=False,
 )

@@ -26,7 +26,7 @@ from simulator.ambient.labels import LABELS, LabelSet, SomeLabels
 from simulator.ambient.nli.families import CLASSES, SET_NAMES, VALUE, Scores, output_of_width, plain_threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
-from simulator.fields import Finite, Key, Said, Whole, must, read_as
+from simulator.fields import Finite, Key, NonBlank, Whole, must, read_as
 from simulator.jsonlines import Codec, Duplicates, FieldError, Read, Row, write_lines
 from simulator.tables.records import read_json, read_records
 from simulator.tables.spec import TableSpec, has
@@ -57,8 +57,8 @@ class PairScores:
 
     id: Key
     pair: Annotated[Whole, must(lambda pair: pair >= 0, lambda pair: f"is {pair}; the original is 0")]
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     labels: Annotated[
         LabelSet | None, read_as(SomeLabels, lambda labels: labels), Field(exclude_if=lambda value: not value)
     ] = None
@@ -146,23 +146,23 @@ _PREDICTIONS: Final = Codec[NliRecord](NliRecord)
 NLI_PREDICTIONS: Final = TableSpec[NliRecord](
     name="nli_predictions",
     title="predicted label sets",
-    is_of=has("id", "premise", "hypothesis", "prediction"),
+    matches=has("id", "premise", "hypothesis", "prediction"),
     parse=_PREDICTIONS.read_row,
     key=lambda record: (record.id, ""),
-    twice="id is the same as in an earlier row",
+    repeat_message="id is the same as in an earlier row",
     line=lambda record: json.dumps(_PREDICTIONS.write(record), ensure_ascii=False),
 )
 NLI_LOGITS: Final = TableSpec[PairScores](
     name="nli_logits",
     title="logits of pairs",
-    is_of=lambda row: has("id", "pair")(row) and ("logits" in row or "value" in row),
+    matches=lambda row: has("id", "pair")(row) and ("logits" in row or "value" in row),
     reader=read_logits,
     line=_logits_line,
 )
 NLI_SEED: Final = TableSpec[SeedRecord](
     name="nli_seed",
     title="scores of a training",
-    is_of=has("em", "f1", "group_em"),
+    matches=has("em", "f1", "group_em"),
     reader=_read_seed_file,
     repeats=False,
 )

@@ -37,8 +37,8 @@ from simulator.ambient.records import (
     LinguistRecord,
     TrueFalseRecord,
 )
-from simulator.ambient.true_false import TEMPLATES, expected
-from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, of_length
+from simulator.ambient.true_false import TEMPLATES, right_answer
+from simulator.fields import Finite, FiniteOrNone, Flag, Key, NonBlank, OptionalText, of_length
 from simulator.jsonlines import Codec, Duplicates, FieldError, Read, Row, report_duplicates
 from simulator.tables.cells import Columns, Record, read_table
 from simulator.tables.records import read_text
@@ -77,10 +77,10 @@ def _predicted_rewrites(record: GenerationRecord, rewrites: Mapping[Label, str])
 def _true_false(row: Row) -> TrueFalseRecord:
     record = _STATEMENTS.read_row(row)
     if not 0 <= record.template < len(TEMPLATES):
-        raise row.wrong("template_id", f"is {record.template}, not 0 to {len(TEMPLATES) - 1}")
-    if record.answer != expected(record.template):
+        raise row.error("template_id", f"is {record.template}, not 0 to {len(TEMPLATES) - 1}")
+    if record.answer != right_answer(record.template):
         answer = json.dumps(record.answer)
-        raise row.wrong("answer", f"is {answer}; template {record.template} has the other answer")
+        raise row.error("answer", f"is {answer}; template {record.template} has the other answer")
     return record
 
 
@@ -99,7 +99,7 @@ def _edit_case(row: Row) -> EditCase:
     case = _CASES.read_row(row)
     computed = edit_f1(case.original, case.gold, case.predicted)
     if abs(computed - case.edit_f1) > TOLERANCE:
-        raise row.wrong("edit_f1", f"is {case.edit_f1:g}, but recomputed as {computed:g}")
+        raise row.error("edit_f1", f"is {case.edit_f1:g}, but recomputed as {computed:g}")
     return case
 
 
@@ -110,7 +110,7 @@ _CASES: Final = Codec[EditCase](EditCase)
 GENERATION: Final = TableSpec[GenerationRecord](
     name="generation",
     title="generated disambiguations",
-    is_of=has("generation", "gold_rewrites"),
+    matches=has("generation", "gold_rewrites"),
     parse=_GENERATIONS.read_row,
     key=lambda record: (record.id, repr(record)),
     line=_generation_line,
@@ -119,7 +119,7 @@ GENERATION: Final = TableSpec[GenerationRecord](
 TRUE_FALSE: Final = TableSpec[TrueFalseRecord](
     name="true_false",
     title="statements judged true or false",
-    is_of=has("template_id", "prediction", "ambiguous_sentence_key"),
+    matches=has("template_id", "prediction", "ambiguous_sentence_key"),
     parse=_true_false,
     # A repeated statement is a duplicate even if the answers differ.
     key=lambda record: (record.id, (record.side, record.disambiguation, record.template)),
@@ -130,7 +130,7 @@ TRUE_FALSE: Final = TableSpec[TrueFalseRecord](
 CONTINUATIONS: Final = TableSpec[ContinuationRecord](
     name="continuation",
     title="continuations",
-    is_of=has("ambiguous_sentence", "options"),
+    matches=has("ambiguous_sentence", "options"),
     parse=_INSTANCES.read_row,
     key=lambda record: (record.id, repr(record)),
     line=lambda record: _line(_INSTANCES.write(record)),
@@ -139,7 +139,7 @@ CONTINUATIONS: Final = TableSpec[ContinuationRecord](
 EDIT_F1_CASES: Final = TableSpec[EditCase](
     name="edit_f1_cases",
     title="cases of EDIT-F1",
-    is_of=has("original", "gold", "predicted", "edit_f1"),
+    matches=has("original", "gold", "predicted", "edit_f1"),
     parse=_edit_case,
     id="original",
     repeats=False,
@@ -158,12 +158,12 @@ class CrowdRow(BaseModel, frozen=True):
     """
 
     id: Key
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     ambiguous_sent: Side
     distractor_idx: FiniteOrNone = None
     labels: Annotated[tuple[Label | None, ...], of_length(CANDIDATES)]
-    interpretations: Annotated[tuple[Said, ...], of_length(CANDIDATES)]
+    interpretations: Annotated[tuple[NonBlank, ...], of_length(CANDIDATES)]
     q0_gold: tuple[Label, ...]
     q1_gold: tuple[Label, ...]
     q2_gold: tuple[Label, ...]
@@ -240,16 +240,16 @@ def crowd_line(record: CrowdRecord) -> str:
 def _linguist_record(row: Row) -> LinguistRecord:
     record = _LINGUIST_RECORDS.read_row(row)
     if len(record.annotations) != len(record.workers):
-        raise row.wrong("annotations", f"has {len(record.annotations)} entries, not {len(record.workers)}")
+        raise row.error("annotations", f"has {len(record.annotations)} entries, not {len(record.workers)}")
     if not record.annotations and not record.discarded:
-        raise row.wrong("annotations", "is empty")
+        raise row.error("annotations", "is empty")
     return record
 
 
 CROWD: Final = TableSpec[CrowdRecord](
     name="crowd",
     title="crowdworkers' annotations",
-    is_of=has("interpretations", "q1_gold"),
+    matches=has("interpretations", "q1_gold"),
     parse=lambda row: _CROWD_ROWS.read_row(row).record(),
     # An id may occur several times (spec 5.2).
     key=lambda record: (record.id, repr(record)),
@@ -258,7 +258,7 @@ CROWD: Final = TableSpec[CrowdRecord](
 LINGUISTS: Final = TableSpec[LinguistRecord](
     name="linguists",
     title="linguists' annotations",
-    is_of=has("worker_ids", "annotations"),
+    matches=has("worker_ids", "annotations"),
     parse=_linguist_record,
     key=lambda record: (record.id, repr(record)),
     line=lambda record: json.dumps(_LINGUIST_RECORDS.write(record), separators=(",", ":")),
@@ -332,11 +332,11 @@ def _annotation(row: Row, record: Record) -> ClaimAnnotation:
 CLAIMS: Final = TableSpec[ClaimRecord](
     name="claims",
     title="claims with paraphrases",
-    is_of=has("example_id", "claim", "paraphrases"),
+    matches=has("example_id", "claim", "paraphrases"),
     parse=_CLAIM_RECORDS.read_row,
     key=lambda record: (record.id, ""),
     id="example_id",
-    twice="example_id is the same as in an earlier row",
+    repeat_message="example_id is the same as in an earlier row",
     line=lambda record: json.dumps(
         {**_CLAIM_RECORDS.write(record), "ambiguity_score": score(record.paraphrases)}, ensure_ascii=False
     ),
@@ -344,7 +344,7 @@ CLAIMS: Final = TableSpec[ClaimRecord](
 CLAIM_ANNOTATIONS: Final = TableSpec[ClaimAnnotation](
     name="claim_annotations",
     title="marks of claims",
-    is_of=lambda header: _COLUMNS.hold(header, *_COLUMNS.needed),
+    matches=lambda header: _COLUMNS.has(header, *_COLUMNS.needed),
     csv=True,
     reader=read_annotations,
 )

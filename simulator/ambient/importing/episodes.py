@@ -1,6 +1,6 @@
 """Conversion of published rows to episodes of the log: items, and turns with their payloads (spec 11).
 
-Payloads are built as in play (`payloads.logged`), so readers of the log need not tell them apart. Further
+Payloads are built as in play (`turn_content`), so readers of the log need not tell them apart. Further
 facts of published rows have their own fields: ``prompt`` if it differs from the item's, ``stored_rewrites``
 and ``stored_edit_f1``; ``kl`` and ``num_conts`` for estimates without published samples; ``readings`` (false)
 if only originals were predicted; ``merged`` if a row does not attribute its rewrites, which are then stored
@@ -27,7 +27,7 @@ from simulator.ambient.items import (
     NliItem,
     TrueFalseItem,
 )
-from simulator.ambient.payloads import logged
+from simulator.ambient.payloads import turn_content
 from simulator.ambient.playing import Options, Step, shown_in, shown_record, statements, task_steps
 from simulator.ambient.prepare import claim_items
 from simulator.ambient.prompts import instruction, prompt, read_prompt
@@ -218,7 +218,7 @@ def claim_episode(record: ClaimRecord) -> PublishedEpisode:
 
 
 def _turn(item: Item, step: Step, reply: Reply, extra: Mapping[str, Any] | None = None) -> ImportedTurn:
-    text, payload = logged(item, step, reply, _OPTIONS, person=False)
+    text, payload = turn_content(item, step, reply, _OPTIONS, person=False)
     return text, {**payload, **(extra or {})}
 
 

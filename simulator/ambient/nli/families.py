@@ -27,7 +27,7 @@ from typer import Option
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, SHOWN, Label, LabelSet, format_labels
 from simulator.errors import InputError
-from simulator.fields import Finite, must, of_length, read_as, shortened
+from simulator.fields import Finite, must, of_length, read_as, shorten
 from simulator.jsonlines import finite
 
 Family = Literal["regression", "distributional", "classifier", "multilabel", "set", "binary"]
@@ -77,7 +77,7 @@ def _read_unless_number(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     if isinstance(value, Mapping):
         return read(value)
     if (number := finite(value)) is None:
-        raise ValueError(f"is {shortened(value)}, not a number")
+        raise ValueError(f"is {shorten(value)}, not a number")
     return number
 
 
@@ -86,7 +86,7 @@ _Ends = Annotated[
     read_as(Annotated[tuple[Finite, ...], of_length(2)], tuple),
     must(
         lambda ends: ends[0] < ends[1],
-        lambda ends: f"is {shortened(ends)}; the first end should be below the second",
+        lambda ends: f"is {shorten(ends)}; the first end should be below the second",
     ),
 ]
 _Intervals = Annotated[
@@ -135,7 +135,7 @@ def label_set(scores: Sequence[float], threshold: Threshold) -> LabelSet:
     raise ValueError(f"a threshold such as {threshold!r} does not fit {len(scores)} numbers per pair")
 
 
-def tuned(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "all") -> Threshold:
+def tune_threshold(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "all") -> Threshold:
     """Return the best threshold for original pairs of dev, given in file order.
 
     Raises:

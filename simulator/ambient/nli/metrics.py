@@ -19,10 +19,10 @@ from simulator.ambient.files.nli import PairScores
 from simulator.ambient.intervals import RESAMPLES
 from simulator.ambient.items import NliItem
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
-from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, threshold_ends, tuned
+from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, threshold_ends, tune_threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
-from simulator.stats import Interval, interval_of, resampled
+from simulator.stats import Interval, interval_of, resample
 
 Floats = npt.NDArray[np.float64]
 KEYS: Final = ("em", "f1", "group_em")
@@ -60,7 +60,7 @@ def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tupl
     """
     known = {(pair.id, pair.pair): pair for pair in example_pairs(examples)}
 
-    def labelled(row: PairScores) -> PairScores:
+    def label_row(row: PairScores) -> PairScores:
         pair = known.get((row.id, row.pair))
         if pair is None:
             raise InputError(f"example {row.id}, pair {row.pair}: not in the data; name its data with --data")
@@ -68,13 +68,13 @@ def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tupl
             raise InputError(f"example {row.id}, pair {row.pair}: has different sentences in the data")
         return replace(row, labels=pair.labels)
 
-    return tuple(row if row.labels is not None else labelled(row) for row in rows)
+    return tuple(row if row.labels is not None else label_row(row) for row in rows)
 
 
 def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:
     """Return the threshold tuned on the original pairs in `rows`, which are dev pairs."""
     originals = [row for row in rows if row.pair == 0]
-    return tuned([row.scores for row in originals], [_gold(row) for row in originals], pairs)
+    return tune_threshold([row.scores for row in originals], [_gold(row) for row in originals], pairs)
 
 
 def nli_records(rows: Sequence[PairScores], threshold: Threshold) -> tuple[NliRecord, ...]:
@@ -165,7 +165,7 @@ def nli_measures(
     number = {example: place for place, example in enumerate(dict.fromkeys(clusters))}
     by_example = np.zeros((len(number), columns.shape[1]))
     np.add.at(by_example, [number[example] for example in clusters], columns)
-    sums = resampled(by_example, resamples=resamples)
+    sums = resample(by_example, resamples=resamples)
     width = 2 + complete
     shares = sums[:, 1:width] / sums[:, :1]
     hits_and_totals = sums[:, width:].reshape(len(sums), len(LABELS), 2)

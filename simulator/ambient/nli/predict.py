@@ -31,7 +31,7 @@ from simulator.ambient.nli.families import (
 )
 from simulator.errors import InputError
 from simulator.jsonlines import Codec
-from simulator.models.weights import imported, load_local, loading
+from simulator.models.weights import import_optional, load_local, quiet_transformers
 from simulator.tables.records import read_json
 
 Pair = tuple[str, str]
@@ -83,7 +83,7 @@ def load_config(folder: Path, expected: str) -> Any:
     """Return the configuration of the model in a folder; `expected` describes the model for errors."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name a folder with {expected}")
-    with loading(f"load the model {folder}") as transformers:
+    with quiet_transformers(f"load the model {folder}") as transformers:
         return transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
 
 
@@ -101,7 +101,7 @@ class Head:
     def scores(self, pairs: Sequence[Pair], max_length: int, batch: int) -> list[Scores]:
         """Return the model's scores of pairs, computed in batches of `batch` pairs."""
         scores: list[Scores] = [()] * len(pairs)
-        with imported("torch").inference_mode():
+        with import_optional("torch").inference_mode():
             for places in batches(pairs, batch):
                 encoded = encode(self.tokenizer, [pairs[place] for place in places], max_length)
                 for place, row in zip(places, forward(self.model, encoded).tolist(), strict=True):

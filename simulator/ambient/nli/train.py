@@ -43,8 +43,8 @@ from simulator.ambient.nli.training_data import TrainConfig, TrainingPair
 from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
-from simulator.models.weights import loading, quiet
-from simulator.runner.options import HERE, Engine, processors
+from simulator.models.weights import quiet_transformers, silence
+from simulator.runner.options import HERE, Engine, processor_count
 from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
 from simulator.tables.records import read_json
@@ -91,7 +91,7 @@ def new_model(base: str, family: Family, classes: Sequence[str], device: str) ->
         InputError: if there is no such model or it does not support classification.
     """
     source = {"local_files_only": Path(base).is_dir()}
-    with loading(f"train on {base}"):
+    with quiet_transformers(f"train on {base}"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(base, **source)
         model = transformers.AutoModelForSequenceClassification.from_pretrained(
             base,
@@ -239,7 +239,7 @@ def train_seed(
             report(before + done, loss)
 
         head, curves[part or config.family] = _train_head(material, config, seed, part, report_part)
-        with quiet(transformers):
+        with silence(transformers):
             head.model.save_pretrained(folder / part)
             head.tokenizer.save_pretrained(folder / part)
         heads.append(head)
@@ -265,7 +265,7 @@ def _train_head(
     torch.manual_seed(derive_seed(seed, "weights", part))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     classes = (part,) if part else CLASSES[output_of(config.family)]
-    with quiet(transformers):
+    with silence(transformers):
         model, tokenizer = new_model(material.base, config.family, classes, device)
         curve = fit(
             model,
@@ -345,7 +345,7 @@ def train_seeds(
     if engine.is_here:
         trained = map(partial(_train_with, bar, material, config, out), missing)
     else:
-        share = max(1, processors() // (engine.workers or 1))
+        share = max(1, processor_count() // (engine.workers or 1))
         threads = None if engine.is_ray else min(share, torch.get_num_threads())
         jobs = (_Job(material, config, seed, out.resolve(), threads) for seed in missing)
         trained = in_order(_train_job, jobs, engine, {"num_cpus": 1, "num_gpus": gpus})

@@ -30,7 +30,7 @@ from typer import Option
 from simulator.ambient.labels import LABELS, Label, LabelSet, SomeLabels
 from simulator.ambient.nli.families import SET_CLASSES, Family, PairsOption, Scores
 from simulator.ambient.nli.predict import BATCH, MAX_LENGTH
-from simulator.fields import Finite, Said, Whole, must, of_length
+from simulator.fields import Finite, NonBlank, Whole, must, of_length
 from simulator.jsonlines import Codec, FieldError, Read, Row, read_lines
 
 SEEDS: Final = (42, 43, 44, 45, 46)
@@ -85,8 +85,8 @@ class _Annotation(BaseModel):
     """The annotation of one of two annotators; a text is None if unchanged."""
 
     label: Label
-    premise: Said | None = None
-    hypothesis: Said | None = None
+    premise: NonBlank | None = None
+    hypothesis: NonBlank | None = None
 
 
 _Shares = Annotated[
@@ -105,8 +105,8 @@ _Counts = Annotated[
 class TrainingRow(BaseModel):
     """A row of training data, with exactly one of the fields for the relation."""
 
-    premise: Said
-    hypothesis: Said
+    premise: NonBlank
+    hypothesis: NonBlank
     label: Label | None = None
     labels: SomeLabels | None = None
     value: Finite | None = None

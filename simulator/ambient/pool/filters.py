@@ -171,7 +171,7 @@ def filters_of(which: FilterSet) -> Mapping[str, Filter]:
     return FILTERS if which == "default" else {**FILTERS, **REFERENCE_FILTERS}
 
 
-def filtered(pairs: Iterable[SampledPair], which: FilterSet = "default") -> Filtered:
+def filter_pairs(pairs: Iterable[SampledPair], which: FilterSet = "default") -> Filtered:
     """Return the pairs that no filter drops, cleaned.
 
     Cleaning can make pairs equal to each other or to one in their prompt, or a sentence too short. Such pairs

@@ -32,10 +32,10 @@ from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode, loa
 from simulator.ambient.nli.training_data import read_known
 from simulator.ambient.pool.filters import SampledPair
 from simulator.errors import InputError
-from simulator.generation import Journal, each, key_of
+from simulator.generation import Journal, key_of, map_concurrently
 from simulator.jsonlines import Read, Row, read_lines, report_duplicates
 from simulator.models import ChatModel, Message, Refused, Request, sample
-from simulator.models.weights import imported, load_local
+from simulator.models.weights import import_optional, load_local
 from simulator.runner.options import SeedOption
 from simulator.seeds import derive_seed
 from simulator.tables.cells import SAME_ID
@@ -119,7 +119,7 @@ def _embed_by_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, a
     config = load_config(folder, "a transformers encoder")
     if config.is_encoder_decoder:
         raise InputError(f"{folder}: is an encoder-decoder model; name an encoder such as RoBERTa")
-    torch = imported("torch")
+    torch = import_optional("torch")
     model, tokenizer = load_local("AutoModel", folder, device)
     first = tokenizer.cls_token_id is not None
     vectors: Vectors = np.zeros((len(pairs), config.hidden_size))
@@ -172,7 +172,7 @@ def read_pool_pair(row: Row) -> PoolPair:
     known = read_known(row)
     labels = [label for label in LABELS if label in known.labels]
     if len(labels) not in (1, 2):
-        raise row.wrong("labels", "are not those of two annotators")
+        raise row.error("labels", "are not those of two annotators")
     id = row.key("id") if row.get("id") is not None else pair_id(known.premise, known.hypothesis)
     return PoolPair(id, known.premise, known.hypothesis, (labels[0], labels[-1]))
 
@@ -316,7 +316,7 @@ async def draw(
         journal.add(prompt.key, {"examples": [pair.id for pair in prompt.group], **row})
         advance()
 
-    await each((prompt for prompt in prompts if prompt.key not in journal.rows), ask, concurrency)
+    await map_concurrently((prompt for prompt in prompts if prompt.key not in journal.rows), ask, concurrency)
 
 
 def samples_of(prompts: Iterable[GenerationPrompt], journal: Journal) -> Samples:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from simulator.ambient.annotation.linguists import linguist_measures, single_annotations, worker_statistics
-from simulator.ambient.claims import THRESHOLD, claim_measures, flagged
+from simulator.ambient.claims import THRESHOLD, claim_measures, is_flagged
 from simulator.ambient.claims import stored_differences as claim_differences
 from simulator.ambient.continuations import chance_by_example, continuation_measures
 from simulator.ambient.crowd import count_labels, crowd_measures, evaluation_measures, slot_votes
-from simulator.ambient.examples import Example, named
+from simulator.ambient.examples import Example, list_names
 from simulator.ambient.generation import (
     edit_f1_variants,
     generation_measures,
@@ -70,7 +70,7 @@ def generation_results(answers: Results, context: Context) -> Results:
         measures["gold_differences"] = Count(len(other), len(records))
     variants = {rule: 100 * value for rule, value in edit_f1_variants(records).items()}
     warned = ", ".join(f"{code} {count}" for code, count in measures["warnings"].items())
-    changed = [f"{difference.id} ({difference.field})" for difference in differences]
+    ids = [f"{difference.id} ({difference.field})" for difference in differences]
     reordered = f"above 0 for a rewrite with the same words in another order: {', '.join(same)}"
     return answers.measured(
         measures,
@@ -81,7 +81,7 @@ def generation_results(answers: Results, context: Context) -> Results:
         remarks=[
             f"labelled rewrites per row: {format_counts(measures['rewrites'])}",
             *([f"warnings of the {parser} parser: {warned}"] if warned else []),
-            *([f"stored values that differ from recomputed ones: {named(changed)}"] if differences else []),
+            *([f"stored values that differ from recomputed ones: {list_names(ids)}"] if differences else []),
         ],
         tables={"variants": _variants_table(variants)} if context.settings.variants else {},
         data={
@@ -191,13 +191,14 @@ def claims_results(answers: Results, context: Context) -> Results:
     measures, differences = claim_measures(records), claim_differences(records)
     published = any(Path(file).name == "results.jsonl" for file in answers.files)
     printed = paper()["claims"] if published and is_published("claims", len(records)) else {}
+    any_flagged = any(map(is_flagged, records))
     unmarked = "" if measures["n"] else "no claim is marked, so precision and recall are undefined"
     return answers.measured(
         {**measures, "differences": Count(len(differences), len(records))},
         paper=printed,
         notes={**printed.get("notes", {}), "flagged": unmarked},
         remarks=[f"a claim is flagged above {THRESHOLD:.4f} = sigmoid(-1.97)"],
-        tables={"table_6": table_6(records, THRESHOLD, most=_CLAIMS)} if any(map(flagged, records)) else {},
+        tables={"table_6": table_6(records, THRESHOLD, most=_CLAIMS)} if any_flagged else {},
         exact={"table_6": table_6(records, THRESHOLD)},
         data={
             "threshold": THRESHOLD,

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from simulator import datasets
 from simulator.ambient.data import load_guidelines, read_examples
-from simulator.ambient.examples import Example, findings, named, published_id
+from simulator.ambient.examples import Example, findings, list_names, published_id
 from simulator.ambient.files.dataset import DATASET, CategoryRecord
 from simulator.ambient.files.kinds import TABLES, Merged
 from simulator.ambient.files.results import EditCase
@@ -160,7 +160,7 @@ def _dataset_remarks(facts: Values) -> tuple[str, ...]:
         "labels_differ": "labels that differ from those of the disambiguations",
         "faulty": "contradicting themselves (for details: `askback check`)",
     }
-    return tuple(f"{remark}: {named(facts[key], _NAMED)}" for key, remark in remarks.items() if facts[key])
+    return tuple(f"{text}: {list_names(facts[key], _NAMED)}" for key, text in remarks.items() if facts[key])
 
 
 def _sets_table(counts: Mapping[LabelSet, int], published: bool) -> Table:

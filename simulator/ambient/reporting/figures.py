@@ -25,8 +25,8 @@ from simulator.errors import InputError
 from simulator.figures import Bars, Figure, Level, Panel, Table, Venn
 from simulator.figures.files import PAGE
 from simulator.figures.look import LIGHT
+from simulator.output_files import write_atomically
 from simulator.stats import Interval
-from simulator.whole import write_whole
 
 _BINS: Final = 12
 _CHANCE: Final = 0.5
@@ -123,7 +123,7 @@ def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> F
         )
         logits = payload["logits"] if payload else None
         if logits and set(logits) == set(LABELS):
-            name = played.who(ANNOTATOR)
+            name = played.occupant(ANNOTATOR)
             marks[name] = Bars(name, LABELS, expit([logits[label] for label in LABELS]).tolist())
             texts = item.pairs[int(number)]
     if texts is None:
@@ -198,10 +198,10 @@ class FlowDiagram:
         """
         if path.suffix == ".csv":
             counts = Table(["stage", "examples"], [[stage, count] for stage, count in self.plain().items()])
-            return write_whole(path, counts.to_csv())
+            return write_atomically(path, counts.to_csv())
         if path.suffix not in (".svg", ".png"):
             raise InputError(f"{path}: the name of the diagram must end in .svg, .png or .csv")
-        return write_whole(path, self._draw(path.suffix[1:]))
+        return write_atomically(path, self._draw(path.suffix[1:]))
 
     def _draw(self, form: str) -> bytes:
         # matplotlib takes most of a second to import.

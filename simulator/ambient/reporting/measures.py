@@ -59,7 +59,7 @@ _DIGITS: Final[Mapping[Unit, int]] = {"%": 1, "": 2, "count": 0}
 class Measure:
     """A number of a report, with its `key` in JSON and CSV; a fraction if the unit is per cent.
 
-    `n` is the denominator (None for that of an interval) and `of` what it counts; `paper` is the paper's
+    `n` is the denominator (None for that of an interval) and `base` what it counts; `paper` is the paper's
     figure in the measure's unit; `note` says why the value differs from it or is undefined.
     """
 
@@ -67,13 +67,13 @@ class Measure:
     title: str
     value: Interval | float | None
     unit: Unit = "%"
-    of: str = ""
+    base: str = ""
     n: int | None = None
     paper: float | None = None
     note: str = ""
 
     @property
-    def counted(self) -> int | None:
+    def count(self) -> int | None:
         """The denominator."""
         return self.value.n if self.n is None and isinstance(self.value, Interval) else self.n
 
@@ -120,8 +120,8 @@ class Measure:
             "value": value,
             "low": low,
             "high": high,
-            "n": self.counted,
-            "of": self.of,
+            "n": self.count,
+            "of": self.base,
             "paper": self.paper,
             "note": self.note,
         }
@@ -242,8 +242,8 @@ def measures_table(measures: Sequence[Measure]) -> Table:
         "measure": [measure.title for measure in measures],
         "value": _align([measure.with_unit for measure in measures]),
         "95 % interval": [measure.interval for measure in measures],
-        "n": _align(["" if measure.counted is None else str(measure.counted) for measure in measures]),
-        "of": [measure.of for measure in measures],
+        "n": _align(["" if measure.count is None else str(measure.count) for measure in measures]),
+        "of": [measure.base for measure in measures],
         "paper": _align([measure.printed for measure in measures]),
     }
     filled = {name: cells for name, cells in columns.items() if any(map(str.strip, cells))}
@@ -260,8 +260,8 @@ def exact_table(results: Iterable[Results]) -> Table:
             measure.key,
             measure.unit,
             measure.in_unit,
-            measure.of,
-            measure.counted,
+            measure.base,
+            measure.count,
             measure.paper,
         ]
         for result in results

@@ -35,11 +35,11 @@ from simulator.ambient.true_false import true_false_measures
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
 from simulator.jsonlines import write_lines
+from simulator.output_files import file_name
 from simulator.reporting import Section, slug
 from simulator.runner.logged import PlayedItem, required_run
 from simulator.stats import Interval
 from simulator.tables.spec import TableSpec
-from simulator.whole import file_name
 
 _MEASURED: Final[Mapping[Task, Callable[[Sequence[Any]], Any]]] = {
     "crowd": crowd_measures,
@@ -122,11 +122,11 @@ def summary_sections(source: Frames) -> Iterator[Section]:
                 undefined.append(f"undefined in {run}: {'; '.join(missing)}")
         columns = ("measure", Column("value", 3), Column("n", 0), "run", "annotator")
         table = Table(columns, rows, name="measures")
-        remarks = [*undefined, _aborted(task, source.exclude_aborted)]
+        remarks = [*undefined, _aborted_remark(task, source.exclude_aborted)]
         yield Section(name=slug(task), title=task.replace("_", "/"), tables=[table], remarks=remarks)
 
 
-def _aborted(task: Task, excluded: bool) -> str:
+def _aborted_remark(task: Task, excluded: bool) -> str:
     """Return a remark on how episodes aborted by a failing seat are counted."""
     if task in JUDGED:
         return "Episodes aborted by a failing seat are not counted, since they have no judgment."
@@ -239,7 +239,7 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
         yield {
             "task": item.task,
             "item_id": item.id,
-            "model": played.who(ANNOTATOR),
+            "model": played.occupant(ANNOTATOR),
             "prompt": (results[0].get("prompt") or prompt(item)) if generated else None,
             "in_context": [shot.id for shot in item.shots] if generated else [],
             "output": [turn.text for turn in played.turns],

@@ -52,10 +52,10 @@ from simulator.ambient.reporting.sources import (
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Figure, Table, Venn
 from simulator.frames import Frames
-from simulator.jsonlines import left_out
-from simulator.reporting import Drawing, Problems, Report, Section, numbered, report_latex
+from simulator.jsonlines import count_left_out
+from simulator.output_files import write_atomically
+from simulator.reporting import Drawing, Problems, Report, Section, renumber, report_latex
 from simulator.stats import Interval
-from simulator.whole import write_whole
 
 _TESTS: Final[Mapping[tuple[str, str], str]] = {
     # Kind of results and key of the measure -> heading; keys of people's judgments also contain the model.
@@ -161,7 +161,7 @@ def _file_results(files: Files, context: Context, problems: Problems) -> Iterato
         examples, names = tuple(merged.examples.values()), list(map(str, reads))
         results.append(dataset_results(examples, name, merged=merged, files=names, left_out=faulty))
     for file, read in files.get("categories", {}).items():
-        faulty = left_out(read.faults)
+        faulty = count_left_out(read.faults)
         results.append(
             categories_results(
                 read.rows, context.examples, name=file.stem, files=[str(file)], left_out=faulty
@@ -196,7 +196,7 @@ def _nli_results(
     if played and not results.gold:
         results.gold = tuple(record.gold for record in played[0].records)
     if results.models:
-        faulty = sum(left_out(read.faults) for kind in _NLI for read in files.get(kind, {}).values())
+        faulty = sum(count_left_out(read.faults) for kind in _NLI for read in files.get(kind, {}).values())
         names = [*(f"run {answers.run}" for answers in played), *map(str, paths)]
         yield with_notes(nli_results(results, names, faulty), files, context.by_id)
 
@@ -270,10 +270,10 @@ def write_files(source: Frames) -> Iterator[object]:
     if settings.export is not None:
         yield from export_runs(settings.export, contents.played)
     if settings.csv is not None:
-        yield write_whole(settings.csv, exact_table(contents.results).to_csv())
+        yield write_atomically(settings.csv, exact_table(contents.results).to_csv())
     if settings.latex is not None:
         sections = [replace(section, exact=()) for section in report_sections(source)]
-        yield write_whole(settings.latex, report_latex(Report(title="", sections=numbered(sections))))
+        yield write_atomically(settings.latex, report_latex(Report(title="", sections=renumber(sections))))
 
 
 # ---- tables over several models

@@ -28,7 +28,7 @@ from simulator.ambient.reporting.measures import Results, model_of
 from simulator.ambient.trial_log import items_of, played_of, records_of
 from simulator.errors import InputError
 from simulator.fields import Fields
-from simulator.jsonlines import CODE, DuplicatesOption, Read, left_out, repeats_statement
+from simulator.jsonlines import CODE, DuplicatesOption, Read, count_left_out, describe_duplicates
 from simulator.runner.logged import PERSON, not_counting, required_run
 
 
@@ -170,7 +170,7 @@ def answers_of_files(files: Files) -> Iterator[Results]:
 
 def _answers(kind: str, file: Path, read: Read[Any], name: str) -> Results:
     return Results(
-        kind=kind, name=name, records=read.rows, files=(str(file),), left_out=left_out(read.faults)
+        kind=kind, name=name, records=read.rows, files=(str(file),), left_out=count_left_out(read.faults)
     )
 
 
@@ -178,7 +178,7 @@ def _claims(files: Files) -> Iterator[Results]:
     """Yield claims with their marks, which are in separate files."""
     marks = files.get("claim_annotations", {})
     annotations = [row for read in marks.values() for row in read.rows]
-    faulty = sum(left_out(read.faults) for read in marks.values())
+    faulty = sum(count_left_out(read.faults) for read in marks.values())
     for file, read in files.get("claims", {}).items():
         joined = join(read.rows, annotations)
         remark = f"{joined.unannotated} claims have no marks, {joined.unknown} rows of marks have no claim"
@@ -217,7 +217,7 @@ def with_notes(results: Results, files: Files, known: Mapping[str, Example]) -> 
     if faults:
         counted = sum(fault.severity == "warning" for fault in faults)
         data["duplicates"] = {"rows": len(faults), "counted": counted}
-        remarks.append(repeats_statement(faults))
+        remarks.append(describe_duplicates(faults))
     paths = [(kind, file) for kind in _ITEMS for file in files.get(kind, {}) if str(file) in results.files]
     if len(paths) == 1:
         kind, file = paths[0]

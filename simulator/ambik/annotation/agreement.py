@@ -42,7 +42,7 @@ FIELDS: Final = (
 _SETS: Final = ("objects", "shortlist", "variants")
 
 
-def squeezed(text: str) -> str:
+def squeeze_blanks(text: str) -> str:
     """Return a text with single blanks."""
     return " ".join(text.split())
 
@@ -51,14 +51,14 @@ def field_value(pair: Pair, name: str) -> Hashable:
     """Return a field's value normalized for comparison."""
     value: Any = getattr(pair, name)
     if name == "intent":
-        return squeezed(value.text) if value else ""
+        return squeeze_blanks(value.text) if value else ""
     if name == "variants":
         value = [variant.text for variant in value]
     if isinstance(value, str):
-        return squeezed(value)
+        return squeeze_blanks(value)
     if name in _SETS:
-        return frozenset(map(squeezed, value))
-    return tuple(map(squeezed, value)) if isinstance(value, tuple) else value
+        return frozenset(map(squeeze_blanks, value))
+    return tuple(map(squeeze_blanks, value)) if isinstance(value, tuple) else value
 
 
 def all_values(pair: Pair) -> Hashable:
@@ -187,7 +187,7 @@ def _share_of_equal_pairs(values: Iterable[Hashable]) -> float:
 
 def _shortlists(pairs: Iterable[Pair]) -> list[frozenset[str]]:
     listed = (pair for pair in pairs if pair.type == "preferences" and pair.shortlist)
-    return [frozenset(map(squeezed, pair.shortlist)) for pair in listed]
+    return [frozenset(map(squeeze_blanks, pair.shortlist)) for pair in listed]
 
 
 def agreement_table(agreement: PairAgreement, title: str = "Annotators' agreement") -> Table:

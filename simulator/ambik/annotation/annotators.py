@@ -13,7 +13,7 @@ from simulator.ambik.files.pairs import steps
 from simulator.ambik.forms import proposed_step
 from simulator.ambik.items import Draft, line_of
 from simulator.ambik.methods import request_in
-from simulator.ambik.naming import named
+from simulator.ambik.naming import names_in
 from simulator.ambik.playing import AnnotatorKnows, Options
 from simulator.ambik.prompts import Prompt
 from simulator.ambik.terms import APPLIANCES, Ambiguity
@@ -53,8 +53,8 @@ class FirstCandidate:
 def _candidate_form(draft: Draft, kind: Ambiguity) -> dict[str, Any]:
     """Return a candidate's form; for preferences it lacks a second option, which drafts do not propose."""
     candidate, step = draft.candidates[kind], proposed_step(draft)
-    in_clear = named(line_of(draft.plan, step), draft.objects)
-    in_ambiguous = named(line_of(draft.ambiguous_plan, step), draft.objects)
+    in_clear = names_in(line_of(draft.plan, step), draft.objects)
+    in_ambiguous = names_in(line_of(draft.ambiguous_plan, step), draft.objects)
     intent = ", ".join(name for name in in_clear if name not in in_ambiguous)
     return {
         "type": kind,

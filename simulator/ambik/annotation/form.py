@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.forms import read_pair_form
-from simulator.ambik.intents import acceptable, folded, realises
+from simulator.ambik.intents import acceptable, fold, realises
 from simulator.ambik.items import Draft, Pair, line_of, parting
-from simulator.ambik.naming import bare, named, names_any, vocabulary
+from simulator.ambik.naming import bare, names_any, names_in, vocabulary
 from simulator.ambik.playing import ANNOTATOR
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES, APPLIANCES, Ambiguity, table
@@ -187,12 +187,12 @@ def _objects(pair: Pair) -> Iterator[Problem]:
     for name in pair.objects:
         if _ARTICLE.match(name):
             yield Problem("article_in_list", "objects", (name,))
-        if folded(name) in APPLIANCES:
+        if fold(name) in APPLIANCES:
             yield Problem("appliance_listed", "objects", (name,))
 
 
 def _check_list(names: Sequence[str], field: str) -> Iterator[Problem]:
-    counts = Counter(map(folded, names))
+    counts = Counter(map(fold, names))
     yield from (Problem("repeated", field, (name,)) for name, times in counts.items() if times > 1)
     yield from (Problem("comma", field, (name,)) for name in names if "," in name)
 
@@ -210,17 +210,17 @@ def _scene(pair: Pair) -> Iterator[Problem]:
 
 
 def _check_names(pair: Pair, words: Iterable[str]) -> Iterator[Problem]:
-    present = set(map(folded, pair.things))
-    for name in named(pair.clear, [*pair.things, *words]):
+    present = set(map(fold, pair.things))
+    for name in names_in(pair.clear, [*pair.things, *words]):
         # "The onion" in a scene with a red onion is that onion.
-        if folded(name) not in present and not any(names_any(thing, [name]) for thing in pair.things):
+        if fold(name) not in present and not any(names_any(thing, [name]) for thing in pair.things):
             yield Problem("object_missing", "clear", (name,))
 
 
 def _task(pair: Pair) -> Iterator[Problem]:
     if not pair.clear or not pair.ambiguous:
         return
-    if folded(pair.clear) == folded(pair.ambiguous):
+    if fold(pair.clear) == fold(pair.ambiguous):
         yield Problem("same_task", "ambiguous")
     elif len(places := changes(pair.clear, pair.ambiguous)) > 1:
         yield Problem("several_differences", "ambiguous", ("; ".join(places),))
@@ -234,7 +234,7 @@ def changes(clear: str, ambiguous: str) -> tuple[str, ...]:
     links: Sequence[str] = table("pair_form")["links"]
     places: list[list[str]] = []
     same_place = False
-    for piece in word_diff(folded(clear), folded(ambiguous)):
+    for piece in word_diff(fold(clear), fold(ambiguous)):
         content = any(word not in links for word in _WORD.findall(piece.text))
         if piece.change == "same":
             same_place = same_place and not content
@@ -280,8 +280,8 @@ def _shortlist(pair: Pair) -> Iterator[Problem]:
     yield from _check_list(pair.shortlist, "shortlist")
     if len(pair.shortlist) < 2:
         yield Problem("shortlist_single" if pair.shortlist else "shortlist_empty", "shortlist")
-    present = set(map(folded, pair.things))
-    absent = (name for name in pair.shortlist if folded(name) not in present)
+    present = set(map(fold, pair.things))
+    absent = (name for name in pair.shortlist if fold(name) not in present)
     yield from (Problem("shortlist_scene", "shortlist", (name,)) for name in absent)
 
 
@@ -307,11 +307,11 @@ def _variants(pair: Pair, typed: bool) -> Iterator[Problem]:
         if variant.malformed:
             yield Problem("intent_malformed", "variants", (variant.text,))
         yield from (Problem(odd.code, "variants", (odd.concept,)) for odd in variant.warnings)
-    texts = tuple(dict.fromkeys(folded(variant.text) for variant in pair.variants))
+    texts = tuple(dict.fromkeys(fold(variant.text) for variant in pair.variants))
     if typed and pair.type == "preferences" and len(texts) < 2:
         yield Problem("variants_few", "variants")
     line = pair.clear_step
     if line and pair.intent and realises(pair.intent, line) and not acceptable(pair.variants, line):
         yield Problem("variants_exclude", "variants", (line,))
-    if typed and pair.type != "preferences" and pair.intent and texts != (folded(pair.intent.text),):
+    if typed and pair.type != "preferences" and pair.intent and texts != (fold(pair.intent.text),):
         yield Problem("variants_other", "variants")

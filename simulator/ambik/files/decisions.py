@@ -31,7 +31,7 @@ from simulator.ambik.terms import (
     read_settings,
 )
 from simulator.jsonlines import Codec, Duplicates, Row
-from simulator.tables.cells import spelled
+from simulator.tables.cells import snake_case
 from simulator.tables.records import read_records
 from trees.faults import Fault
 
@@ -159,7 +159,7 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
         FieldError: names the field that is missing or wrong.
     """
     written = row.get("method")
-    method = spelled(written) if isinstance(written, str) else written
+    method = snake_case(written) if isinstance(written, str) else written
     method = row.one_of("method", ROBOTS) if method not in ROBOTS else method
     fields = _fields_of(method).read_row(row)
     item, known = _item(row, fields)
@@ -181,21 +181,21 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
 
 def _item(row: Row, fields: LineFields) -> tuple[DecideItem, bool]:
     if row.get("item") is not None:
-        item = row.parsed("item", lambda record: read_item(record, "the item"))
+        item = row.parse("item", lambda record: read_item(record, "the item"))
         if isinstance(item, DraftItem):
-            raise row.wrong("item", "is a draft, but only tasks can be decided on")
+            raise row.error("item", "is a draft, but only tasks can be decided on")
         return item, True
     id, part = row.key("pair_id"), fields.part or "test"
-    kind = spelled(fields.type)
+    kind = snake_case(fields.type)
     if fields.member is None:
         if kind in TASK_TYPES:
-            raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
+            raise row.error("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
         scenario = Scenario(id=id, scene="", task="", location="", type=fields.type)
         return ScenarioItem(scenario=scenario, part=part), False
     if kind not in TASK_TYPES:
         row.one_of("type", TASK_TYPES)
     if (kind == "unambiguous_direct") != (fields.member == "clear"):
-        raise row.wrong("type", f"is {kind}, which does not fit the member {fields.member}")
+        raise row.error("type", f"is {kind}, which does not fit the member {fields.member}")
     # The pair's type of a clear task is unknown, and not used.
     ambiguity = cast(Ambiguity, kind if kind != "unambiguous_direct" else "preferences")
     pair = Pair(id=id, scene="", clear="", ambiguous="", type=ambiguity)
@@ -213,7 +213,7 @@ def _decision(fields: LineFields, method: Any, item: DecideItem, run: str) -> De
 def _settings(row: Row, threshold: Calibrated | None) -> Settings:
     """Return the line's settings; without a target, that of the threshold in force."""
     values = row.get("settings") or {}
-    settings: Settings = row.parsed("settings", read_settings, values)
+    settings: Settings = row.parse("settings", read_settings, values)
     if threshold is None or "target_success" in values or not 0 < threshold.epsilon < 1:
         return settings
     return replace(settings, target_success=float(1 - exact(threshold.epsilon)))

@@ -21,8 +21,8 @@ from pydantic import (
 from simulator.ambik.prompts import read_certainty
 from simulator.ambik.records import Affordance, Decision
 from simulator.ambik.terms import Context, Dialogue, Member, Part
-from simulator.fields import Finite, FiniteOrNone, Key, OptionalText, Said, Whole, must, null_as
-from simulator.tables.cells import spelled
+from simulator.fields import Finite, FiniteOrNone, Key, NonBlank, OptionalText, Whole, must, null_as
+from simulator.tables.cells import snake_case
 
 ROUNDING: Final = 1e-6
 """Tolerance for log-probabilities above 0, since programs add in single precision."""
@@ -78,9 +78,9 @@ Flag = Annotated[
 ]
 """True or false, also as 1 or 0; None where it is missing."""
 Texts = Annotated[tuple[str, ...], null_as(())]
-Spelled = BeforeValidator(lambda name: spelled(name) if isinstance(name, str) else name)
+Spelled = BeforeValidator(lambda name: snake_case(name) if isinstance(name, str) else name)
 """A name in any spelling (letter case, separators)."""
-Options = Annotated[dict[str, Said], AfterValidator(_options)]
+Options = Annotated[dict[str, NonBlank], AfterValidator(_options)]
 """Option texts by letter."""
 Letters = Annotated[tuple[str, ...], AfterValidator(_among_options)]
 Letter = Annotated[str, null_as(""), AfterValidator(_among_options)]

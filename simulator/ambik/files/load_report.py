@@ -27,7 +27,7 @@ from simulator.ambik.files.pairs import (
 )
 from simulator.ambik.items import Pair, parting
 from simulator.ambik.terms import table
-from simulator.tables.cells import NO_BREAK, Record, clean, parts, says_nothing
+from simulator.tables.cells import NO_BREAK, Record, clean_cell, is_absent, split_parts
 from trees.faults import Fault
 
 Oddity = tuple[str, str]
@@ -186,7 +186,7 @@ def _cells(pair: Pair, record: Record) -> Iterator[Oddity]:
     if "unambiguous_indirect" in record.cells and not pair.indirect:
         yield "indirect_missing", "unambiguous_indirect: is empty"
     for column, text in record.cells.items():
-        if column in COLUMNS and says_nothing(clean(text)):
+        if column in COLUMNS and is_absent(clean_cell(text)):
             yield "word_for_empty", f"{column}: a word that means empty is read as an empty cell"
     if (written := record.text("ambiguity_type")) != pair.type:
         yield "type_form", f"ambiguity_type: {written!r} is read as {pair.type}"
@@ -217,7 +217,7 @@ def _letters(pair: Pair, record: Record) -> Iterator[Oddity]:
 
 def _lists(pair: Pair, record: Record) -> Iterator[Oddity]:
     for column in ("environment_short", "amb_shortlist"):
-        twice = [part for part, count in Counter(parts(record.text(column))).items() if count > 1]
+        twice = [part for part, count in Counter(split_parts(record.text(column))).items() if count > 1]
         if twice:
             yield "repeated", f"{column}: {', '.join(twice)} twice"
 

@@ -17,19 +17,19 @@ from simulator.ambik.items import Pair
 from simulator.ambik.terms import AMBIGUITIES, Ambiguity, Member, Part
 from simulator.errors import InputError
 from simulator.jsonlines import Row, report_duplicates
+from simulator.output_files import write_atomically
 from simulator.tables.cells import (
     SAME_ID,
     Columns,
     Record,
     Table,
-    clean,
+    clean_cell,
     read_integer,
     read_key,
     read_list,
     read_table,
-    spelled,
+    snake_case,
 )
-from simulator.whole import write_whole
 from trees.faults import Fault
 
 OLD_NAMES: Final = {
@@ -73,21 +73,21 @@ def _number_steps(plan: Sequence[str]) -> str:
 
 def _read_type(row: Row, name: str) -> Ambiguity:
     """Return the type, ignoring letter case and word separators."""
-    written = spelled(row.text(name))
+    written = snake_case(row.text(name))
     return written if written in AMBIGUITIES else row.one_of(name, AMBIGUITIES)
 
 
 def _read_step(row: Row, name: str) -> int | None:
     step = read_integer(row, name)
     if step is not None and step < 0:
-        raise row.wrong(name, f"is {step}; the first line of a plan is 0")
+        raise row.error(name, f"is {step}; the first line of a plan is 0")
     return step
 
 
 def _read_taken(row: Row, name: str) -> bool | None:
     taken = read_integer(row, name)
     if taken not in (None, 0, 1):
-        raise row.wrong(name, f"is {taken}, neither 0 nor 1")
+        raise row.error(name, f"is {taken}, neither 0 nor 1")
     return None if taken is None else bool(taken)
 
 
@@ -141,7 +141,7 @@ def read_pair(row: Row, id: str) -> Pair:
         FieldError: names the column that is missing or wrong.
     """
     if not id:
-        raise row.wrong("id", "is empty")
+        raise row.error("id", "is empty")
     _COLUMNS.check_row(row)
     values = {cell.field: cell.read(row, name) for name, cell in _CELLS.items() if name != "id"}
     return Pair(id=id, **values)
@@ -184,12 +184,12 @@ def is_pairs(header: Iterable[str]) -> bool:
     """Return True if the columns are those of a file of pairs."""
     header = tuple(header)
     others = ("ambiguity_type", "unambiguous_direct")
-    return any(_COLUMNS.hold(header, "ambiguous_task", other) for other in others)
+    return any(_COLUMNS.has(header, "ambiguous_task", other) for other in others)
 
 
 def looks_like_pairs(header: Iterable[str]) -> bool:
     """Return True if any of the columns occurs only in files of pairs."""
-    return any(name in _UNIQUE_COLUMNS for name in _COLUMNS.today(header).values())
+    return any(name in _UNIQUE_COLUMNS for name in _COLUMNS.current_names(header).values())
 
 
 def read_pairs_file(path: str | Path) -> PairsFile:
@@ -230,7 +230,7 @@ def write_pairs_file(path: str | Path, pairs: Iterable[Pair]) -> Path:
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(map(cells, pairs))
-    return write_whole(path, out.getvalue())
+    return write_atomically(path, out.getvalue())
 
 
 def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
@@ -268,7 +268,7 @@ def clean_pair(pair: Pair) -> Pair:
 
 
 def _line(text: str) -> str:
-    return " ".join(clean(text).split())
+    return " ".join(clean_cell(text).split())
 
 
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:
@@ -380,7 +380,7 @@ def mixed_versions(files: Sequence[FileKind]) -> tuple[Fault, ...]:
 def _version(file: PairsFile) -> tuple[Version, str]:
     rows, new = len(file.table.records), sum(map(is_new, file.rows, file.records))
     written = (file.table.renamed.get(name, "") for name in _OLD)
-    old = [name for name in written if spelled(name) in OLD_NAMES]
+    old = [name for name in written if snake_case(name) in OLD_NAMES]
     if old:
         return "june_2024", f"the old name of the column {', '.join(old)}; {rows} rows"
     if rows in _ROWS_2025:

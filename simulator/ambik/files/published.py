@@ -19,7 +19,7 @@ from simulator.ambik.records import Decision
 from simulator.ambik.terms import AMBIGUITIES, NAMES, TASK_TYPES, Metrics, Part, TaskType
 from simulator.fields import Finite, Key, Whole, must
 from simulator.jsonlines import Codec, Read, Row, report_duplicates
-from simulator.tables.cells import SAME_ID, Columns, read_key, read_list, read_table, spelled
+from simulator.tables.cells import SAME_ID, Columns, read_key, read_list, read_table, snake_case
 from trees.faults import Fault
 
 TYPES: Final = (
@@ -40,7 +40,7 @@ _SPLITS: Final = {"": "calibration", "calib": "calibration"}
 
 def is_knowno(header: Iterable[str]) -> bool:
     """Return True if the columns are those of a file of scenarios."""
-    return _SCENARIO_COLUMNS.hold(header, "task", "intent_object", "intent_location")
+    return _SCENARIO_COLUMNS.has(header, "task", "intent_object", "intent_location")
 
 
 def read_knowno(path: str | Path) -> Read[Scenario]:
@@ -60,9 +60,9 @@ def read_knowno(path: str | Path) -> Read[Scenario]:
 def _scenario(row: Row, part: Part | None) -> Scenario:
     _SCENARIO_COLUMNS.check_row(row)
     written = row.text("ambiguity_type")
-    kind = spelled(written).removesuffix("_task")
+    kind = snake_case(written).removesuffix("_task")
     if kind not in TYPES:
-        raise row.wrong(
+        raise row.error(
             "ambiguity_type", f"is {written!r}, not one of {', '.join(TYPES)} (with _task or not)"
         )
     return Scenario(
@@ -298,7 +298,7 @@ class ResultRow:
 def is_result_table(header: Iterable[str]) -> bool:
     """Return True if the columns are those of a result table, in any letter case; types are optional."""
     header = tuple(header)
-    return any(_COLUMNS.hold(header, "method", metric) for metric in METRICS)
+    return any(_COLUMNS.has(header, "method", metric) for metric in METRICS)
 
 
 def read_result_table(path: str | Path) -> Read[ResultRow]:
@@ -363,7 +363,7 @@ def inconsistencies(
 def _row(row: Row, percent: Collection[str]) -> ResultRow:
     written = row.text("method")
     methods = {spelling.casefold(): name for name, title in NAMES.items() for spelling in (name, title)}
-    name = spelled(row.get("type", ALL[0]))
+    name = snake_case(row.get("type", ALL[0]))
     kind = _SHORT.get(name, name)
     values = {name: _fraction(row, name, name in percent) for name in METRICS}
     return ResultRow(
@@ -387,14 +387,14 @@ def _fraction(row: Row, name: str, percent: bool) -> float | None:
         # Tables with semicolons as separators have decimal commas.
         value = float(number.replace(",", "."))
     except ValueError as error:
-        raise row.wrong(name, _NO_NUMBER.format(text)) from error
+        raise row.error(name, _NO_NUMBER.format(text)) from error
     if rest:
-        raise row.wrong(name, _NO_NUMBER.format(text))
+        raise row.error(name, _NO_NUMBER.format(text))
     if percent and value and not sign:
-        raise row.wrong(name, f"is {text} without %, which other cells of the column have")
+        raise row.error(name, f"is {text} without %, which other cells of the column have")
     value = float(Decimal(number.replace(",", ".").strip()) / 100) if sign else value
     if not 0 <= value <= 1:
-        raise row.wrong(name, f"is {text}, not a fraction from 0 to 1")
+        raise row.error(name, f"is {text}, not a fraction from 0 to 1")
     return value
 
 

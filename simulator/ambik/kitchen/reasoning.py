@@ -125,7 +125,7 @@ def _after_answer(
 ) -> Judgement:
     """Act on the answers; the question is not asked twice."""
     question, answer = case.exchanges[-1]
-    answers = " ".join(affirmed(text) for _, text in case.exchanges)
+    answers = " ".join(affirmed_part(text) for _, text in case.exchanges)
     edits, used = [], False
     for opening in nouns:
         meant = _meant_things(answers, opening, case.things)
@@ -133,11 +133,11 @@ def _after_answer(
         if names := meant or opening.names[:1]:
             edits.append(_edit(case, opening, " and the ".join(names)))
     base, more = _complete_step(case, edits, still_open)
-    action = base if used else complete_with_answer(case, base, affirmed(answer))
+    action = base if used else complete_with_answer(case, base, affirmed_part(answer))
     return _act(action, (*notes, *more, note("heard", question=question, answer=answer)))
 
 
-def affirmed(answer: str) -> str:
+def affirmed_part(answer: str) -> str:
     """Return an answer without the parts that deny something."""
     rest = sense().patterns["denial"].sub("", answer, count=1)
     negative = rest != answer

@@ -27,8 +27,8 @@ from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decision, options_of
 from simulator.fields import plain_number
 from simulator.jsonlines import write_lines
+from simulator.output_files import file_name, write_atomically
 from simulator.runner.logged import required_run
-from simulator.whole import file_name, write_whole
 
 _MEASURED: Final = ("icr", "hr", "chr", "ssc")
 _DECISION_FIELDS: Final = ("context", "dialogue", "method", "generator", "chooser")
@@ -219,7 +219,7 @@ def export_runs(
             write_run_lines(path, reader, [run])
         yield path
     if results:
-        yield write_whole(folder / "results.csv", results_csv(results))
+        yield write_atomically(folder / "results.csv", results_csv(results))
 
 
 def results_csv(results: Sequence[Result]) -> str:

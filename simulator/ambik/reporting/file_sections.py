@@ -32,7 +32,7 @@ from simulator.ambik.files.pairs import TITLES, PairsFile
 from simulator.ambik.files.published import METRICS, Logprobs, MetricCase, ResultRow, decisions_of
 from simulator.ambik.items import BENCHMARK, Pair, PairItem, Scenario
 from simulator.ambik.measures import measures
-from simulator.ambik.metrics import agrees, computed, expected
+from simulator.ambik.metrics import agrees, computed_value, expected_value
 from simulator.ambik.predicting import ScoredDecision, apply_threshold, calibrate, prepare
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.groups import Material, from_lines
@@ -41,7 +41,7 @@ from simulator.ambik.statistics import statistics
 from simulator.ambik.terms import AMBIGUITIES, DEFAULT, NAMES, Metrics, Quantile, Settings, Tokens, remark
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
-from simulator.jsonlines import CODE, Read, left_out, repeats_statement
+from simulator.jsonlines import CODE, Read, count_left_out, describe_duplicates
 from simulator.reporting import Problems, Section, file_section
 from simulator.stats import Interval
 from simulator.tables.spec import Contents, TableSpec
@@ -53,7 +53,7 @@ _SECTIONS: Final[Mapping[str, Any]] = {
     KNOWNO.name: lambda read, file, switches: scenarios_section(read, file),
     METRIC_CASES.name: lambda read, file, switches: cases_section(read, file, switches.get("metrics")),
     LOGPROBS.name: lambda read, file, switches: logprobs_section(
-        read.rows, file, left_out=left_out(read.faults), switches=switches
+        read.rows, file, left_out=count_left_out(read.faults), switches=switches
     ),
     RESULT_TABLE.name: lambda read, file, switches: results_section(read, file),
 }
@@ -84,7 +84,7 @@ def score_files(
         material = _decisions(by_kind, settings, problems)
     repeated = [fault for fault in problems.faults if isinstance(fault, Fault) and fault.code == CODE]
     if repeated:
-        material.remarks.append(repeats_statement(repeated))
+        material.remarks.append(describe_duplicates(repeated))
     return sections, material
 
 
@@ -204,7 +204,7 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
         row: list[Cell] = [case.id, case.metric]
         data[case.id] = {"metric": case.metric}
         for mode in modes:
-            value, right, agreed = computed(case, mode), expected(case, mode), agrees(case, mode)
+            value, right, agreed = computed_value(case, mode), expected_value(case, mode), agrees(case, mode)
             if mode not in case.modes:
                 row += ["", _in_words(value)]
                 continue

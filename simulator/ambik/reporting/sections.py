@@ -25,8 +25,8 @@ from simulator.ambik.terms import MEMBERS, remark
 from simulator.errors import InputError
 from simulator.figures import Column
 from simulator.frames import Frames
+from simulator.output_files import write_atomically
 from simulator.reporting import Section
-from simulator.whole import write_whole
 
 ALL: Final = "all"
 
@@ -88,7 +88,7 @@ def write_files(source: Frames) -> Iterable[object]:
     if (settings.lines or settings.export) and not source.runs:
         raise InputError("--lines and --export need a run: name one (see askback log list).")
     if source.out is not None and results:
-        yield write_whole(source.out / "sets.txt", task_sheets(results))
+        yield write_atomically(source.out / "sets.txt", task_sheets(results))
     if settings.lines is not None:
         count = write_run_lines(settings.lines, source.reader, source.runs)
         yield f"{settings.lines}: {count} lines"

@@ -193,8 +193,8 @@ def unanswered_type(assessment: Assessment) -> Classification:
 def _most_similar_given(reading: Reading) -> tuple[str, float] | None:
     """Return the given node most similar to the question, with its similarity."""
     likeness = reading.likeness.max(axis=0)
-    given = [(index, float(likeness[reading.index.column[index]])) for index in reading.given]
-    return max(given, key=lambda pair: pair[1], default=None)
+    candidates = [(index, float(likeness[reading.index.column[index]])) for index in reading.given]
+    return max(candidates, key=lambda pair: pair[1], default=None)
 
 
 def _earlier_answer(assessment: Assessment) -> str:

@@ -21,7 +21,7 @@ from simulator.clarq.data import SEEKER, Personas, SeekerKnows, template_name
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
-from simulator.models.schema import parsed
+from simulator.models.schema import parse_answer
 from simulator.seats import Kind, Line, Reply, View
 from trees import Language, Node
 
@@ -159,7 +159,7 @@ class ModelExperts:
         background, utterance = situation.task.background, situation.utterance
         case = {**_dialogue(situation), "background": background, "utterance": utterance, **variables}
         request = self._request(name, situation, case, schema)
-        answer: A = parsed(await self._model.complete(request), request).parsed
+        answer: A = parse_answer(await self._model.complete(request), request).parsed
         return answer
 
     def _request(

@@ -183,7 +183,7 @@ def _worth_rephrasing(topic: Topic, asked: Asked, case: Case) -> bool:
         return False
     line = _last_asked(topic, asked)
     refused = line not in dict(case.informative)
-    return topic.kind in _INSISTED if refused else not answered(topic, line, case)
+    return topic.kind in _INSISTED if refused else not may_answer(topic, line, case)
 
 
 def _topics_to_repeat(asked: Sequence[Topic], before: Asked, case: Case) -> list[Topic]:
@@ -276,7 +276,7 @@ class Case:
     @cached_property
     def open(self) -> tuple[Topic, ...]:
         """The topics noticed and not settled."""
-        return tuple(topic for topic in self.noticed if not settled(topic, self))
+        return tuple(topic for topic in self.noticed if not is_settled(topic, self))
 
 
 make_case = lru_cache(maxsize=512)(Case)
@@ -305,7 +305,7 @@ def open_topics(case: Case) -> tuple[Topic, ...]:
     return tuple(sorted(case.open, key=rank))
 
 
-def settled(topic: Topic, case: Case) -> bool:
+def is_settled(topic: Topic, case: Case) -> bool:
     """Return True if a line has settled `topic`: named one of the options, or spoken of the thing itself."""
     later = [text for line, text in case.informative if line > topic.line]
     if topic.group is not None and topic.kind != "where":
@@ -319,7 +319,7 @@ def settled(topic: Topic, case: Case) -> bool:
     return any(_is_about(topic, text, case) for text in later)
 
 
-def answered(topic: Topic, line: int, case: Case) -> bool:
+def may_answer(topic: Topic, line: int, case: Case) -> bool:
     """Return True if reply number `line`, to a question about `topic`, may answer it.
 
     It does not if it is uninformative, or if it clearly settles another open topic.
@@ -328,13 +328,13 @@ def answered(topic: Topic, line: int, case: Case) -> bool:
     if text is None:
         return False
     after = case.up_to(line + 1)
-    if settled(topic, after):
+    if is_settled(topic, after):
         return True
     if topic.kind in _DECIDABLE:
         named = topic.group is not None and bool(topic.group.named(text, case.language))
         return topic.kind == "where" and (named or _is_about(topic, text, case))
     others = (other for other in case.up_to(line).open if other.kind in _DECIDABLE and other != topic)
-    return not any(settled(other, after) for other in others)
+    return not any(is_settled(other, after) for other in others)
 
 
 def answered_first(asked: Sequence[Topic], line: int, case: Case) -> Topic | None:
@@ -347,7 +347,7 @@ def answered_first(asked: Sequence[Topic], line: int, case: Case) -> Topic | Non
         return None
     before, after = case.up_to(line), case.up_to(line + 1)
     for topic in asked:
-        if settled(topic, after) and not settled(topic, before):
+        if is_settled(topic, after) and not is_settled(topic, before):
             return topic
     weak = [topic for topic in asked if topic.kind not in {"choice", "where"}] or asked
     terms = case.knowledge.terms

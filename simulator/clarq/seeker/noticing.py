@@ -105,7 +105,7 @@ def _from_segment(segment: Segment, line: _Line) -> list[Topic]:
     mentioned = open_groups(line.knowledge, segment.text, segment.text if line.opening else line.text)
     places = next((group for group, _ in mentioned if group.section == "scenes"), None)
     things = list(_new_things(segment, line))
-    topics = list(_stocked(segment, line))
+    topics = list(_stocked_things(segment, line))
     if segment.made:
         topics.append(line.topic("how", segment.step, f"to be made: {segment.text}"))
         things = [thing for thing in things if thing not in segment.offered]
@@ -189,7 +189,7 @@ def _new_things(segment: Segment, line: _Line) -> Iterator[str]:
             yield thing
 
 
-def _stocked(segment: Segment, line: _Line) -> Iterator[Topic]:
+def _stocked_things(segment: Segment, line: _Line) -> Iterator[Topic]:
     """Yield wanted things that a place has in several sorts: “engines with two and four cylinders”."""
     knowledge = line.knowledge
     several = [

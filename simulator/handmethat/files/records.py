@@ -16,13 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.errors import InputError
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.hierarchy import (
-    CLASSES,
-    STATE_OF_ABILITY,
-    STATES,
-    Kind,
-    kind_as_listed,
-)
+from simulator.handmethat.hierarchy import CLASSES, STATE_OF_ABILITY, STATES, Kind, kind_as_listed
 from simulator.handmethat.meanings.model import (
     KEYS,
     KIND_KEYS,

@@ -20,7 +20,7 @@ from simulator.errors import InputError
 from simulator.fields import first_fault
 from simulator.handmethat.items import Stratum
 from simulator.handmethat.meanings.model import QUESTS, Quest
-from simulator.whole import write_whole
+from simulator.output_files import write_atomically
 from trees.faults import json_problem
 
 FOLDER: Final = "HandMeThat_with_expert_demonstration"
@@ -152,7 +152,7 @@ def write_split(split: Split, path: Path, style: Style = "v2") -> None:
         groups = [split.levels, split.quests, split.parts]
     else:
         groups = [split.quests, split.levels, split.goals, *([split.parts] if split.parts else [])]
-    write_whole(path, json.dumps(groups, indent=1))
+    write_atomically(path, json.dumps(groups, indent=1))
 
 
 def _kind(group: Group) -> str | None:

@@ -37,10 +37,10 @@ from simulator.handmethat.items import LEVELS, Level, task_to_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.statistics import Facts
+from simulator.output_files import write_atomically
 from simulator.runner.options import HERE, Engine
 from simulator.runner.spreading import in_order
 from simulator.seeds import derive_seed
-from simulator.whole import write_whole
 
 # Attempts per line of the journal.
 _GROUP: Final = 32
@@ -128,14 +128,14 @@ def run_batch(
     *,
     engine: Engine = HERE,
     keep: Keep | None = None,
-    tell: Report | None = None,
+    report: Report | None = None,
     after: Tally | None = None,
     files: bool = True,
     rows: bool = False,
 ) -> Iterator[Tally]:
     """Generate the episodes of a plan and yield the tally of each group of attempts.
 
-    `keep`: called with each kept episode. `tell`: called with the tally of each single attempt, for a
+    `keep`: called with each kept episode. `report`: called with the tally of each single attempt, for a
     progress bar. `after`: tally of earlier attempts; the batch continues after them. `files`, `rows`: whether
     attempts make the content of files, and rows for the log.
 
@@ -165,8 +165,8 @@ def run_batch(
         idle.add(counted)
         _check_patience(plan, idle, quota)
         group.add(counted)
-        if tell is not None:
-            tell(counted)
+        if report is not None:
+            report(counted)
         if group.attempts == _GROUP or quota.full:
             yield group
             group = Tally()
@@ -179,14 +179,14 @@ def generate_folder(
     folder: Path,
     *,
     engine: Engine = HERE,
-    tell: Report | None = None,
+    report: Report | None = None,
     log: Note | None = None,
 ) -> Tally:
     """Generate episodes into a folder in the published layout: a folder of files and a split file next to it.
 
     Repeating an interrupted call resumes it.
 
-    `tell`: called with the tally of earlier calls, then with that of each single attempt.
+    `report`: called with the tally of earlier calls, then with that of each single attempt.
 
     Raises:
         InputError: if the folder contains something else, or the plan yields no further episodes.
@@ -194,8 +194,8 @@ def generate_folder(
     journal = Journal(folder, plan)
     home = folder / FOLDER
     home.mkdir(exist_ok=True)
-    if tell is not None:
-        tell(journal.tally)
+    if report is not None:
+        report(journal.tally)
     if log is not None:
         # A process that was killed may have written files but not yet their rows.
         for name, _ in journal.tally.kept:
@@ -208,7 +208,7 @@ def generate_folder(
 
     if not journal.done:
         for group in run_batch(
-            plan, engine=engine, keep=keep, tell=tell, after=journal.tally, rows=log is not None
+            plan, engine=engine, keep=keep, report=report, after=journal.tally, rows=log is not None
         ):
             journal.append(group)
         names = [f"{name}.json" for name, _ in journal.tally.kept]
@@ -299,7 +299,7 @@ class Journal:
     def finish(self) -> None:
         """Replace the journal by the result file."""
         content = {"plan": self.plan.to_json(), **self.tally.model_dump(mode="json", exclude={"cpu"})}
-        write_whole(self.folder / RESULT, json.dumps(content, indent=1) + "\n")
+        write_atomically(self.folder / RESULT, json.dumps(content, indent=1) + "\n")
         (self.folder / JOURNAL).unlink(missing_ok=True)
         self.done = True
 

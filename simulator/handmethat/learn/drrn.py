@@ -203,11 +203,11 @@ def train_drrn(
     seed: int,
     *,
     offline: bool = False,
-    tell: Callable[[int, float], None] = lambda step, loss: None,
+    report: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Progress:
     """Train `network` in place by playing.
 
-    `offline`: execute the demonstration's next command whenever it is valid. `tell`: called with the number
+    `offline`: execute the demonstration's next command whenever it is valid. `report`: called with the number
     of steps done and the last loss.
     """
     target, coder, progress = deepcopy(network), Coder(vocabulary, config.longest_text), Progress()
@@ -222,7 +222,7 @@ def train_drrn(
             progress.losses.append(update(network, optimiser, loss, config.clip))
         if step % config.target_every == 0:
             target.load_state_dict(network.state_dict())
-        tell(step, progress.losses[-1] if progress.losses else float("nan"))
+        report(step, progress.losses[-1] if progress.losses else float("nan"))
     return progress
 
 

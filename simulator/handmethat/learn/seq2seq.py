@@ -260,11 +260,11 @@ def train_seq2seq(
     examples: Sequence[Rows],
     config: Seq2SeqConfig,
     seed: int,
-    tell: Callable[[int, float], None] = lambda update, loss: None,
+    report: Callable[[int, float], None] = lambda update, loss: None,
 ) -> list[float]:
     """Train `network` in place to imitate numbered examples (see `number`).
 
-    `seed`: order of the examples; the caller seeds torch (`torch.manual_seed`). `tell`: called with the
+    `seed`: order of the examples; the caller seeds torch (`torch.manual_seed`). `report`: called with the
     number of updates done and the last loss.
 
     Returns:
@@ -278,7 +278,7 @@ def train_seq2seq(
         observation, task, command = tensors(examples[i] for i in batch)
         loss = loss_of(network(observation, task, command[:, :-1]), command[:, 1:], config.label_smoothing)
         losses.append(update(network, optimiser, loss, config.clip))
-        tell(len(losses), losses[-1])
+        report(len(losses), losses[-1])
     network.eval()
     return losses
 

@@ -48,8 +48,8 @@ def train_behaviour(
     vocabulary = words_of_examples(examples)
     torch.manual_seed(seed)
     network = Seq2Seq(config, len(vocabulary))
-    with updates_bar(console, config.updates) as tell:
-        losses = train_seq2seq(network, number(examples, vocabulary, config), config, seed, tell)
+    with updates_bar(console, config.updates) as report:
+        losses = train_seq2seq(network, number(examples, vocabulary, config), config, seed, report)
     metadata = {
         "oracle": oracle,
         "mode": mode,
@@ -86,8 +86,8 @@ def train_by_playing(
     vocabulary = words_of(tasks, mode, config.limit)
     torch.manual_seed(seed)
     network = Drrn(config, len(vocabulary))
-    with updates_bar(console, config.steps, title="steps") as tell:
-        progress = train_drrn(network, vocabulary, tasks, mode, config, seed, offline=offline, tell=tell)
+    with updates_bar(console, config.steps, title="steps") as report:
+        progress = train_drrn(network, vocabulary, tasks, mode, config, seed, offline=offline, report=report)
     metadata = {"offline": offline, "mode": mode, "seed": seed, "config": config_name}
     save_checkpoint(out, config, vocabulary, network, metadata)
     scores = list(map(float, progress.scores))

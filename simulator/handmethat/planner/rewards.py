@@ -116,7 +116,7 @@ def rewards(
     cost = _COSTS[profile.costs](world, goal, targets, seed)
     bonus = profile.bring_bonus if quest == "bring_me" else 0
     before, without_effect = cost(state._replace(waiting=False)), -float(rest)
-    targeted = _targeted(world, targets, profile)
+    targeted = _targeted_things(world, targets, profile)
     others = targets.grounded & world.of("movable") if profile.untargeted_may_help else 0
     values: dict[Grounding, float] = {}
     useful = []
@@ -136,7 +136,7 @@ def rewards(
     return Rewards(values, tuple(useful), before)
 
 
-def _targeted(world: World, targets: Targets, profile: Profile) -> BitSet:
+def _targeted_things(world: World, targets: Targets, profile: Profile) -> BitSet:
     targeted = targets.movable
     if profile.substring_targets:
         names = [world.names[entity] for entity in entities(targeted)]

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.runner.options import processors
+from simulator.runner.options import processor_count
 
 ADDRESS_VARIABLE: Final = "RAY_ADDRESS"
 _NOT_INSTALLED: Final = "--executor ray needs Ray, on every machine: pip install 'askback[ray]'"
@@ -20,7 +20,7 @@ _LOOPBACK: Final = "127."
 _FORWARDED: Final = ("ASKBACK_", "OPENAI_", "ANTHROPIC_", "HF_")
 
 
-def imported_ray() -> Any:
+def import_ray() -> Any:
     """Import ray, with its usage reports switched off.
 
     Raises:
@@ -34,13 +34,13 @@ def imported_ray() -> Any:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connect(address: str) -> Iterator[Any]:
     """Yield ray, connected to the cluster at `address`; without one, to a cluster of this machine alone.
 
     Raises:
         InputError: if Ray is not installed, or nothing answers at the address.
     """
-    ray = imported_ray()
+    ray = import_ray()
     if ray.is_initialized():
         yield ray
         return
@@ -52,7 +52,7 @@ def connected(address: str) -> Iterator[Any]:
         )
     host = address.rpartition(":")[0]
     if address == "local":
-        more = {"num_cpus": processors(), "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        more = {"num_cpus": processor_count(), "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     elif host.startswith(_LOOPBACK):
         more = {"_node_ip_address": host}  # else Ray would use this machine's network address
     else:

@@ -37,7 +37,7 @@ from simulator.models.layers import Backend
 from simulator.models.load import load_backend
 from simulator.runner.cluster.connecting import (
     actor_options,
-    imported_ray,
+    import_ray,
     living_nodes,
     on_node,
     places_for,
@@ -134,7 +134,7 @@ class Head:
             node: the node from which the model is asked.
             lost: id of the actor that ran it and is gone; empty at first.
         """
-        ray = imported_ray()
+        ray = import_ray()
         nodes = living_nodes(ray)
         needed = next(
             (needed for who, needed in self._resources.items() if name in who), _default_resources(nodes)
@@ -304,7 +304,7 @@ class PlacedModel:
         Raises:
             AskbackError: if it cannot be loaded or placed.
         """
-        ray = imported_ray()
+        ray = import_ray()
         self._lost_error: type[Exception] = ray.exceptions.RayActorError
         self._head, self._full_name, self._node = head, name, this_node(ray)
         self._take(*ray.get(head.place.remote(name, self._node, b"")))

@@ -36,7 +36,7 @@ from simulator.models.load import WEIGHTS
 from simulator.runner.batch import Executor, Job, OnEnding, logged_state, play_jobs
 from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine, script_seat
 from simulator.runner.cluster import connecting
-from simulator.runner.cluster.connecting import actor_options, imported_ray
+from simulator.runner.cluster.connecting import actor_options, import_ray
 from simulator.runner.cluster.head import Head, Link
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import Engine, Resources
@@ -193,7 +193,7 @@ class Players:
         """
         if not jobs:
             return
-        ray = imported_ray()
+        ray = import_ray()
         make = ray.remote(Player).options(max_restarts=-1, **actor_options(self.resources))
         most = min(self.players, len(jobs))
         work = ray.cloudpickle.dumps(self.work)
@@ -324,11 +324,11 @@ async def _dismiss(ray: Any, team: Any) -> None:
 async def on_cluster(
     engine: Engine, factory: NamedSeatFactory, log: Path, places: int
 ) -> AsyncIterator[tuple[NamedSeatFactory, Executor]]:
-    """Yield the seat factory for this process, and the players of a cluster; see `executors.playing`."""
+    """Yield the seat factory for this process, and the players of a cluster; see `open_executor`."""
     names = {seat: _portable(seat, who) for seat, who in factory.names.items()}
     if unknown := [seat for seat in engine.resources if seat not in names]:
         raise InputError(f"--resources {unknown[0]}: there is no such seat; the seats: {', '.join(names)}.")
-    with connecting.connected(engine.address) as ray:
+    with connecting.connect(engine.address) as ray:
         here = connecting.on_node(connecting.this_node(ray))
         environment, model_resources = (
             connecting.environment(),

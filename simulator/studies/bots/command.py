@@ -231,7 +231,7 @@ class StandIn:
 def completion(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return an answer to a request for a text, or for an object with a schema."""
     form = body.get("response_format")
-    text = json.dumps(smallest(form["json_schema"]["schema"])) if form else _SAID
+    text = json.dumps(example_of(form["json_schema"]["schema"])) if form else _SAID
     said: dict[str, Any] = {"text": text}
     if "messages" in body:
         said = {"message": {"role": "assistant", "content": text}}
@@ -249,7 +249,7 @@ def completion(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def smallest(schema: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Any:
+def example_of(schema: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Any:
     """Return a small value that fits a JSON schema.
 
     Args:
@@ -258,18 +258,18 @@ def smallest(schema: Mapping[str, Any], known: Mapping[str, Any] | None = None) 
     """
     known = schema.get("$defs", {}) if known is None else known
     if "$ref" in schema:
-        return smallest(known[schema["$ref"].rpartition("/")[2]], known)
+        return example_of(known[schema["$ref"].rpartition("/")[2]], known)
     if several := schema.get("anyOf") or schema.get("allOf"):
-        return smallest(several[0], known)
+        return example_of(several[0], known)
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
         return schema["enum"][0]
     match schema.get("type"):
         case "object":
-            return {name: smallest(part, known) for name, part in schema.get("properties", {}).items()}
+            return {name: example_of(part, known) for name, part in schema.get("properties", {}).items()}
         case "array":
-            return [smallest(schema["items"], known)] * schema.get("minItems", 0)
+            return [example_of(schema["items"], known)] * schema.get("minItems", 0)
         case "boolean":
             return False
         case "integer" | "number":

@@ -123,19 +123,20 @@ class Player:
         offered = _OFFERED.search(page.html) if stage != "task" else None
         if offered:
             return {"text": offered[1]}
-        if (willing := self._machine.willing(episode.options, turns)) is not None:
-            return _fields(willing, episode.options)
-        task_only = [turn for turn in turns if turn.payload.get("kind") not in self._machine.people_alone]
+        if (answer := self._machine.cooperative_reply(episode.options, turns)) is not None:
+            return _fields(answer, episode.options)
+        person_only = self._machine.person_only_kinds
+        task_only = [turn for turn in turns if turn.payload.get("kind") not in person_only]
         seat = page.seat if page.seat in self._study.people else self._study.people[0]
         replied = await self._builtin_reply(episode, seat, task_only)
-        reply = self._machine.filled_in(replied.reply, replied.knows)
+        reply = self._machine.form_reply(replied.reply, replied.knows)
         return _fields(reply, replied.knows)
 
     async def _builtin_reply(self, episode: Episode, speaker: str, turns: Sequence[Turn]) -> _Replied:
         # Only the participant's seat is asked for a reply.
         seats = {
             seat: self._machine.seat_for(seat, self._usual[seat], self._models, episode.options)
-            for seat in self._machine.seated(episode.options)
+            for seat in self._machine.episode_seats(episode.options)
         }
         seats[speaker] = _Interceptor(seats[speaker])
         live = ActiveEpisode(

@@ -22,7 +22,7 @@ from simulator.ambibench.generation import (
 from simulator.ambibench.prompt import Prompt
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
-from simulator.tables.registering import say_added
+from simulator.tables.registering import print_added
 
 PUBLISHED = SHARED / "ambibench" / "example_prompts.json"
 GROUPED = generate_instruction(0, per_cell=1)
@@ -154,9 +154,9 @@ def test_a_file_a_folder_and_a_zip_can_be_registered(tmp_path: Path) -> None:
 
 def test_what_was_registered_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_lines(tmp_path / "a.jsonl", map(item_line, [*GROUPED, EPISODE]))
-    say_added(register(tmp_path / "a.jsonl", "mine", False))
+    print_added(register(tmp_path / "a.jsonl", "mine", False))
     assert "Registered as 'mine' in" in capsys.readouterr().out
-    say_added(register(tmp_path / "a.jsonl", "mine", False))
+    print_added(register(tmp_path / "a.jsonl", "mine", False))
     assert capsys.readouterr().out == "'mine' has not changed: items 13, instruction 12, multiple 1.\n"
     found = datasets.find("mine")
     assert found is not None

@@ -7,11 +7,7 @@ import pytest
 from simulator.ambient.crowd import TIES, Tie, evaluation_measures, is_correct
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.labels import LABELS, Label, Side
-from simulator.ambient.prepare import (
-    distractors_of,
-    evaluation_items,
-    labelled_rewrites,
-)
+from simulator.ambient.prepare import distractors_of, evaluation_items, labelled_rewrites
 from simulator.ambient.records import CrowdRecord, GenerationRecord
 from simulator.errors import InputError
 from simulator.stats import wilson

@@ -11,7 +11,7 @@ from simulator import catalog
 from simulator.ambient.items import item_row
 from simulator.ambient.reporting.runs import run_measures
 from simulator.ambient.runs import ExampleSelection
-from simulator.reports import print_whole, run_summary
+from simulator.reports import print_run_report, run_summary
 from simulator.runner.run_summary import UNCOUNTED, UNSUCCESSFUL
 
 MEASURES = {
@@ -71,7 +71,7 @@ def test_the_remark_on_aborted_episodes_agrees_with_the_figures(tmp_path, task, 
     silent_run(path, task)
     console = Console(width=200, record=True, quiet=False)
     with LogReader(path) as reader:
-        print_whole(console, run_summary(reader, catalog.find("ambient"), ["r"]))
+        print_run_report(console, run_summary(reader, catalog.find("ambient"), ["r"]))
     printed = console.export_text()
     assert told in printed
     assert ({UNSUCCESSFUL, UNCOUNTED} - {told}).pop() not in printed
@@ -84,7 +84,7 @@ def test_each_run_says_whether_aborted_episodes_count(tmp_path):
     console = Console(width=200, record=True, quiet=False)
     with LogReader(path) as reader:
         report = run_summary(reader, catalog.find("ambient"), ["written", "voted"])
-    print_whole(console, report)
+    print_run_report(console, report)
     printed = console.export_text()
     assert UNSUCCESSFUL in printed and UNCOUNTED in printed
     assert report.endings.aborted == {"annotator: Refused: no": 6}

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="session")
 def published() -> Callable[[str], Path]:
-    """Where a published file is."""
+    """Return the path of a published file."""
     return partial(shared_path, "ambik")
 
 

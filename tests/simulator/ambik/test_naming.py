@@ -12,8 +12,8 @@ from simulator.ambik.naming import (
     context_affordance,
     is_filler,
     is_not_listed,
-    named,
     names_any,
+    names_in,
     vocabulary,
 )
 
@@ -37,8 +37,8 @@ from simulator.ambik.naming import (
 def test_names_are_complete_words_and_the_longer_one_counts(
     text: str, names: list[str], found: list[str]
 ) -> None:
-    assert list(named(text, names)) == found
-    assert list(named(text, names[::-1])) == found
+    assert list(names_in(text, names)) == found
+    assert list(names_in(text, names[::-1])) == found
 
 
 def test_a_wanted_name_is_not_found_inside_that_of_something_else() -> None:

@@ -40,7 +40,7 @@ def test_the_bank_holds_every_kind_of_question_in_both_halves():
 
 
 def _own_and_others(pairs):
-    """How often a pair's own question is heard, word by word changed, and how often that of another pair."""
+    """Return how often a pair's own question (with words changed) and another's are understood."""
     own = [bool(interpret(one, f"Tell me, {one.question[:1].lower()}{one.question[1:]}")) for one in pairs]
     others = [
         bool(interpret(one, other.question))

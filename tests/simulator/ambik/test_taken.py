@@ -11,7 +11,7 @@ from simulator.ambik.data import load_pairs
 from simulator.ambik.intents import realises
 from simulator.ambik.players import baseline_exchanges
 from simulator.ambik.selection import pair_items
-from simulator.ambik.truth import is_right, takes, what_is_done
+from simulator.ambik.truth import bare_action, fulfils, is_right
 
 PAIRS = {one.id: one for one in load_pairs("builtin")}
 
@@ -33,14 +33,14 @@ PAIRS = {one.id: one for one in load_pairs("builtin")}
     ],
 )
 def test_what_counts_as_right(pair, action, right):
-    assert takes(PAIRS[pair], action) is right
+    assert fulfils(PAIRS[pair], action) is right
 
 
 def test_brackets_of_the_tasks_own_stay_and_an_answer_that_is_pasted_does_not_count():
-    assert what_is_done("Wash it (twice).") == "Wash it  ."
-    assert what_is_done("Wash it (twice).", given=["2. Wash it (twice)."]) == "Wash it (twice)."
-    assert what_is_done("Pour milk. Oat milk, as always.", ["Oat milk, as always."]) == "Pour milk."
-    assert not takes(PAIRS["k007"], "Top the coffee up with milk. Oat milk.", ["Oat milk."])
+    assert bare_action("Wash it (twice).") == "Wash it  ."
+    assert bare_action("Wash it (twice).", task_texts=["2. Wash it (twice)."]) == "Wash it (twice)."
+    assert bare_action("Pour milk. Oat milk, as always.", ["Oat milk, as always."]) == "Pour milk."
+    assert not fulfils(PAIRS["k007"], "Top the coffee up with milk. Oat milk.", ["Oat milk."])
 
 
 def _shares(pairs):
@@ -73,7 +73,7 @@ def test_the_clear_plans_own_step_is_right_wherever_it_holds_the_intent(data):
     wrong = [
         (one.id, one.clear_step)
         for one in pairs
-        if one.intent and realises(one.intent, one.clear_step) and not takes(one, one.clear_step)
+        if one.intent and realises(one.intent, one.clear_step) and not fulfils(one, one.clear_step)
     ]
     assert len(wrong) <= len(pairs) / 100, wrong
 
@@ -85,7 +85,7 @@ def test_an_additional_alternative_is_wrong():
         for pair, other in listed
         if pair.intent
         and not realises(pair.intent, other)
-        and takes(pair, f"{pair.clear_step.rstrip('.')} and the {other}.")
+        and fulfils(pair, f"{pair.clear_step.rstrip('.')} and the {other}.")
     ]
     assert listed
     assert not besides

@@ -1,4 +1,4 @@
-"""What each benchmark counts as asking, as useful and as needed."""
+"""The questions that each benchmark counts as asked, useful and needed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 from logs.rows import Turn
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import Draft, DraftItem
-from simulator.ambik.score import asked as ambik_asked
+from simulator.ambik.score import asking_record as ambik_record
 from simulator.ambik.score import useful as ambik_useful
 from simulator.ambik.selection import pair_items
-from simulator.asking import askings
-from simulator.clarq.score import asked as clarq_asked
+from simulator.asking import read_asking
+from simulator.clarq.score import asking_record as clarq_record
 from simulator.clarq.score import is_question
 from simulator.clarq.score import need_of as clarq_need
 from simulator.commands.asking import rows
 from simulator.errors import InputError
-from simulator.handmethat.asking import asked as handmethat_asked
+from simulator.handmethat.asking import asking_record as handmethat_record
 from simulator.handmethat.asking import exchange
 from simulator.handmethat.asking import useful as handmethat_useful
 from simulator.handmethat.data import load_tasks
@@ -46,7 +46,7 @@ def test_in_clarq_a_question_asks_after_the_opening_and_is_useful_if_it_brings_a
         ("Tell me about the cellar.", "2"),
         ("Thank you. Goodbye!", ""),
     )
-    told = clarq_asked(lamp, {}, turns, ())
+    told = clarq_record(lamp, {}, turns, ())
     assert (told.questions, told.useful, told.need) == (4, 2, "person")
     assert told.right is False
     assert told.right_before is None
@@ -54,16 +54,16 @@ def test_in_clarq_a_question_asks_after_the_opening_and_is_useful_if_it_brings_a
 
 def test_in_clarq_whoever_gets_everything_is_right(lamp):
     turns = _dialogue(lamp, *((f"And number {node.index}?", node.index) for node in lamp.tree.nodes))
-    told = clarq_asked(lamp, {}, turns, ())
+    told = clarq_record(lamp, {}, turns, ())
     assert (told.questions, told.useful, told.right) == (5, 5, True)
     assert told.decisions == (("person", True),)
 
 
 def test_in_clarq_who_asks_on_when_all_is_given_asks_for_nothing(lamp):
     asked = [(f"And number {node.index}?", node.index) for node in lamp.tree.nodes]
-    content = clarq_asked(lamp, {}, _dialogue(lamp, *asked, ("Thank you. Goodbye!", "")), ())
+    content = clarq_record(lamp, {}, _dialogue(lamp, *asked, ("Thank you. Goodbye!", "")), ())
     assert content.decisions == (("person", True), ("nothing", False))
-    asks_on = clarq_asked(lamp, {}, _dialogue(lamp, *asked, ("Is that all?", "It is.")), ())
+    asks_on = clarq_record(lamp, {}, _dialogue(lamp, *asked, ("Is that all?", "It is.")), ())
     assert asks_on.decisions == (("person", True), ("nothing", True))
     nodes = [node.index for node in lamp.tree.nodes]
     assert (clarq_need(lamp), clarq_need(lamp, nodes[1:]), clarq_need(lamp, nodes)) == (
@@ -74,17 +74,18 @@ def test_in_clarq_who_asks_on_when_all_is_given_asks_for_nothing(lamp):
 
 def test_in_clarq_who_stops_while_something_is_open_has_not_asked_when_it_was_needed(lamp):
     goodbye = ("Thank you. Goodbye!", "")
-    quits = clarq_asked(lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), goodbye), ())
+    quits = clarq_record(lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), goodbye), ())
     assert quits.decisions == (("person", True), ("person", False))
-    silent = clarq_asked(lamp, {}, _dialogue(lamp, goodbye), ())
+    silent = clarq_record(lamp, {}, _dialogue(lamp, goodbye), ())
     assert silent.decisions == (("person", False),)
-    cut_off = clarq_asked(lamp, {}, _dialogue(lamp, ("Which oil do I need?", "1"), ("And then?", "Ask.")), ())
+    turns = _dialogue(lamp, ("Which oil do I need?", "1"), ("And then?", "Ask."))
+    cut_off = clarq_record(lamp, {}, turns, ())
     assert cut_off.decisions == (("person", True),)
 
 
 def test_in_clarq_nothing_was_asked_where_the_task_was_never_told(lamp):
     turns = [Turn(episode_id="e", number=0, seat="provider", text="Hello?")]
-    told = clarq_asked(lamp, {}, turns, ())
+    told = clarq_record(lamp, {}, turns, ())
     assert (told.questions, told.useful) == (0, 0)
 
 
@@ -108,7 +109,7 @@ def test_in_clarq_what_is_answered_with_a_node_was_a_question():
 
 
 def test_in_handmethat_the_level_says_what_is_open_and_a_question_is_useful_if_less_fits_after_it(reader):
-    found = askings(reader, ["h"]).askings
+    found = read_asking(reader, ["h"]).askings
     needs = {"level 1": "nothing", "level 4": "person"}
     assert all(one.told.need == needs[one.told.kind] for one in found)
     assert all(one.told.questions == 1 and one.told.price > 0 for one in found)
@@ -131,12 +132,12 @@ def test_in_handmethat_the_price_is_of_the_questions_that_were_answered(reader):
         [turn.payload["kind"] for turn in played.turns],
     )
     broken_off = played.turns[: kinds.index("question") + 1]
-    told = handmethat_asked(task, {}, broken_off, ())
+    told = handmethat_record(task, {}, broken_off, ())
     assert (told.questions, told.price) == (0, 0)
 
 
 def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
-    found = askings(reader, ["h0"]).askings
+    found = read_asking(reader, ["h0"]).askings
     assert not any(one.told.may_ask for one in found)
     (row,) = rows(found)
     assert row.robot == "offline/asker (sees all)"
@@ -146,13 +147,13 @@ def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
 
 
 def test_in_ambik_the_type_says_what_is_open(reader):
-    for one in askings(reader, ["k"]).askings:
+    for one in read_asking(reader, ["k"]).askings:
         needs = {"preferences": "person", "common sense": "inferred", "safety": "inferred"}
         assert one.told.need == needs.get(one.told.kind, "nothing")
     pairs = load_pairs("builtin", "all")
     items = {one.id: one for one in pair_items(pairs[:10])}
     for episode, turns in reader.turns_of_run("k"):
-        told = ambik_asked(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
+        told = ambik_record(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
         assert told.questions == sum(turn.payload.get("kind") == "answer" for turn in turns)
 
 
@@ -181,7 +182,7 @@ def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
 
 def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
     draft = Draft(id="1", objects=(), scene="", clear="Wait.", candidates={})
-    assert ambik_asked(DraftItem(draft=draft), {}, (), ()) is None
+    assert ambik_record(DraftItem(draft=draft), {}, (), ()) is None
     (item, *_) = pair_items(load_pairs("builtin", "all")[:1])
     item = replace(item, part="calibration")
     turn = Turn(
@@ -194,11 +195,11 @@ def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
     # A method that has no threshold yet neither asks nor acts.
     payload = turn.payload | {"method": "knowno", "options": {"A": "Wait."}, "tokens": [["A", -0.1]]}
     turn = Turn(episode_id="e", number=0, seat="robot", text="", payload=payload)
-    assert ambik_asked(item, {}, (turn,), ()) is None
+    assert ambik_record(item, {}, (turn,), ()) is None
 
 
 def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reader):
-    alone, answered = rows(askings(reader, ["k0", "k"]).askings)[::-1]
+    alone, answered = rows(read_asking(reader, ["k0", "k"]).askings)[::-1]
     assert alone.robot == "offline/kitchen (decides once)"
     assert (alone.seat, alone.manner) == ("offline/kitchen", ("decides once",))
     assert alone.gain is None
@@ -210,4 +211,4 @@ def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reade
 def test_handmethat_and_clarq_parts_need_a_whole_episode(reader):
     task = load_tasks(levels=[1])[0]
     with pytest.raises(InputError, match="begins with the human's instruction"):
-        handmethat_asked(task, {}, [Turn(episode_id="e", number=0, seat="robot", text="")], ())
+        handmethat_record(task, {}, [Turn(episode_id="e", number=0, seat="robot", text="")], ())

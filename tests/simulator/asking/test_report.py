@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run
-from simulator.asking import askable, askings, load_asking, may_ask_back
+from simulator.asking import askable, asking_spec, may_ask_back, read_asking
 from simulator.benchmark import AskingSpec
 from simulator.commands.asking import report_asking, rows
 from simulator.errors import InputError
@@ -36,7 +36,7 @@ def test_nobody_asks_back_where_the_seat_is_not_there(benchmark: str, seats: set
 
 def test_a_room_in_which_nobody_asks_is_refused():
     with pytest.raises(InputError, match="nobody asks back in ambibench; runs of clarq"):
-        load_asking("ambibench")
+        asking_spec("ambibench")
 
 
 def test_a_run_of_another_benchmark_is_refused_by_its_name(tmp_path):
@@ -44,11 +44,11 @@ def test_a_run_of_another_benchmark_is_refused_by_its_name(tmp_path):
     with LogWriter(path, durable=False) as writer:
         writer.put(Run(id="night", benchmark="ambient", setup="L2L", seed=0))
     with LogReader(path) as reader, pytest.raises(InputError, match="night: nobody asks back in ambient"):
-        askings(reader, ["night"])
+        read_asking(reader, ["night"])
 
 
 def test_records_of_three_rooms_are_read_from_logged_turns(reader):
-    found = askings(reader, ["c", "h", "k", "k"])
+    found = read_asking(reader, ["c", "h", "k", "k"])
     assert found.left_out == {}
     by_benchmark = {name: [one for one in found.askings if one.benchmark == name] for name in askable()}
     assert [len(some) for some in by_benchmark.values()] == [2, 4, 20]
@@ -74,7 +74,7 @@ def test_who_was_erased_and_what_has_not_ended_is_left_out_and_counted(log, tmp_
             if place < 2:
                 writer.put(Ending(episode_id=episode.id, status="completed"))
     with LogReader(path) as reader:
-        found = askings(reader, ["k"])
+        found = read_asking(reader, ["k"])
     assert found.left_out == {"erased": 1, "not ended": 1}
     assert len(found.askings) == 1
 
@@ -119,9 +119,9 @@ def test_what_a_failing_seat_aborted_is_not_right_and_decides_nothing_but_what_w
     path = tmp_path / "log.sqlite"
     _broken_off(log, path, run, robot)
     with LogReader(log) as reader:
-        (whole,) = rows(askings(reader, [run]).askings)
+        (whole,) = rows(read_asking(reader, [run]).askings)
     with LogReader(path) as reader:
-        found, without = askings(reader, [run]), askings(reader, [run], exclude_aborted=True)
+        found, without = read_asking(reader, [run]), read_asking(reader, [run], exclude_aborted=True)
     (row,) = rows(found.askings)
     assert found.aborted == without.aborted == {f"{robot}: it said nothing": 2}
     assert (row.robot, row.episodes, row.aborted) == (whole.robot, whole.episodes, 2)

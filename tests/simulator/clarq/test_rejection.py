@@ -11,7 +11,7 @@ from simulator.clarq.data import load_items
 from simulator.clarq.experts import Situation
 from simulator.clarq.features import Reading
 from simulator.clarq.focus import asked_attribute, settled_attributes
-from simulator.clarq.lexical import Speller, corrected, similar_topics
+from simulator.clarq.lexical import Speller, correct, similar_topics
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.models import picks_one_of_several
 from simulator.clarq.training import load_questions, training_questions
@@ -173,12 +173,12 @@ async def test_where_a_thing_can_be_got_is_answered_by_who_owns_it():
 
 
 def test_slips_of_the_pen():
-    assert corrected("wich road, and were do i turn", "en") == "which road, and were do i turn"
-    assert corrected("were do i turn", "en") == "where do i turn"
-    assert corrected("要爬那座山", "zh") == "要爬哪座山"
-    assert corrected("那座山高吗", "zh") == "那座山高吗"
-    assert corrected("在那报名", "zh") == "在哪报名"
-    assert corrected("门咋开，要啥，去哪儿", "zh") == "门怎么开，要什么，去哪里"
+    assert correct("wich road, and were do i turn", "en") == "which road, and were do i turn"
+    assert correct("were do i turn", "en") == "where do i turn"
+    assert correct("要爬那座山", "zh") == "要爬哪座山"
+    assert correct("那座山高吗", "zh") == "那座山高吗"
+    assert correct("在那报名", "zh") == "在哪报名"
+    assert correct("门咋开，要啥，去哪儿", "zh") == "门怎么开，要什么，去哪里"
     assert similar_topics("lagon", {"lagoon", "lantern"}) == ("lagoon",)
     assert similar_topics("tower", {"power", "lantern"}) == ()
     assert similar_topics("浅摊", {"浅滩", "水道"}) == ("浅滩",)

@@ -14,7 +14,7 @@ from simulator.clarq.review import (
     expectable_nodes,
     possible_errors,
     read_reviews,
-    unanswered,
+    unanswered_parts,
     write_changes,
 )
 from simulator.clarq.show import replay
@@ -142,7 +142,7 @@ def test_reviewers_do_not_see_each_other(dialogue):
 
 
 def test_a_review_is_finished_when_everything_is_said(dialogue):
-    assert unanswered(dialogue, Review()) == ("success", "1", "2.1.1", "3")
+    assert unanswered_parts(dialogue, Review()) == ("success", "1", "2.1.1", "3")
     review = Review(success=False, seeker=dict.fromkeys(("1", "2.1.1"), "overlooked"))
     with pytest.raises(InputError, match="still to be answered: 3"):
         changes(dialogue, review, done=True)

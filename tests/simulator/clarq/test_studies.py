@@ -54,8 +54,8 @@ def study(seat="seeker", **more):
 
 
 async def test_a_language_without_tasks_uses_the_english_ones(server):
-    languages = [(await server.sessions.drawn({}, "seeker", {}, 1, each)).item.language for each in LANGUAGES]
-    assert languages == ["en", "zh", "en"]
+    items = [(await server.sessions.draw_item({}, "seeker", {}, 1, each)).item for each in LANGUAGES]
+    assert [item.language for item in items] == ["en", "zh", "en"]
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ async def test_a_study_s_dialogue_is_read_like_any_other(server):
     assert scored.scores.responses == 3
     (frame,) = frames.episodes(server.reader, ["study-s"]).to_dict("records")
     assert (frame["seat.seeker"], frame["answer.hard"], frame["aqd"]) == ("person", 4.0, scored.scores.aqd)
-    (record,) = asking.askings(server.reader, ["study-s"]).askings
+    (record,) = asking.read_asking(server.reader, ["study-s"]).askings
     assert record.told.questions == 2
     assert run_summary(server.reader, BENCHMARK, ["study-s"]).sections
 

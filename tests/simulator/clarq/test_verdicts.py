@@ -1,4 +1,4 @@
-"""Who decides S: reviewers override judges, who override the rule, each by majority."""
+"""Verdicts on S: reviewers override judges, who override the rule, each by majority."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from app import cli
 from logs.rows import Judgment
 from simulator.clarq.reports import run_section, success_answers
-from simulator.clarq.review import Review, unanswered, write_changes
+from simulator.clarq.review import Review, unanswered_parts, write_changes
 from simulator.clarq.score import JUDGE, REVIEW_SUCCESS, SUCCESS, majority, score_run
 from simulator.clarq.show import replay
 from simulator.errors import InputError
@@ -107,11 +107,11 @@ def test_under_success_no_reason_is_asked_for(put, log, reader, lamp):
     episode = put(log, lamp, ALMOST)
     log.flush()
     seen = replay(lamp, reader.turns(episode))
-    assert unanswered(seen, Review()) == ("success", "2.1", "2.1.1", "3")
-    assert unanswered(seen, Review(success=False)) == ("2.1", "2.1.1", "3")
+    assert unanswered_parts(seen, Review()) == ("success", "2.1", "2.1.1", "3")
+    assert unanswered_parts(seen, Review(success=False)) == ("2.1", "2.1.1", "3")
     won = Review(success=True)
     (done,) = write_changes("ann", "key", episode, seen, won, replace(won, done=True))
-    assert (unanswered(seen, won), done.value) == ((), {"done": True})
+    assert (unanswered_parts(seen, won), done.value) == ((), {"done": True})
     lost = Review(success=False)
     with pytest.raises(InputError, match="still to be answered: 2"):
         list(write_changes("ann", "key", episode, seen, lost, replace(lost, done=True)))

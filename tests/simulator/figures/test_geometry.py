@@ -8,10 +8,10 @@ from simulator.figures import Bars, Figure, Level, Line, Panel
 from simulator.figures.geometry import (
     boxes,
     categories,
-    cells,
     grid,
     has_horizontal_bars,
     legend,
+    text_width,
     wrap,
     x_ticks,
     y_range,
@@ -87,4 +87,4 @@ def test_texts_are_wrapped_at_spaces_and_between_chinese_characters() -> None:
     assert wrap("室内，还是室外 place", 6) == ["室内，", "还是室", "外", "place"]
     assert wrap("unbreakable", 4) == ["unbreakable"]
     assert wrap("", 4) == [""]
-    assert cells("a室") == 3
+    assert text_width("a室") == 3

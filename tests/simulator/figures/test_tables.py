@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from simulator.figures import Cell, Column, Table
-from simulator.figures.tables import escape_latex, shown
+from simulator.figures.tables import cell_text, escape_latex
 from simulator.reporting.render import latex_table
 from simulator.stats import Interval
 
@@ -122,8 +122,8 @@ def test_words_of_names_are_not_broken_where_a_number_has_room_beside_them() -> 
 def test_a_p_value_is_never_zero() -> None:
     columns = [Column("p", 4, never_zero=True), Column("difference", 4)]
     table = Table(columns, [[0.00001, 0.00001], [0.0, 0.0], [0.0312, 0.0312]])
-    assert [shown(row[0], columns[0]) for row in table.rows] == ["<0.0001", "0.0000", "0.0312"]
-    assert [shown(row[1], columns[1]) for row in table.rows] == ["0.0000", "0.0000", "0.0312"]
+    assert [cell_text(row[0], columns[0]) for row in table.rows] == ["<0.0001", "0.0000", "0.0312"]
+    assert [cell_text(row[1], columns[1]) for row in table.rows] == ["0.0000", "0.0000", "0.0312"]
     assert r"{\textless{}0.0001} & 0.0000" in latex_table(table, "t", "T")
 
 
@@ -136,7 +136,7 @@ def test_no_number_is_cut_however_narrow_the_terminal(width: int) -> None:
     with console.capture() as capture:
         console.print(Table(["method", "model", *columns], rows, "Sets").to_text())
     text = capture.get()
-    told = [shown(value, Column("")) for one in values for value in one]
+    told = [cell_text(value, Column("")) for one in values for value in one]
     assert all(text.count(one) == told.count(one) for one in told)
     assert all(text.count(name) == 1 for name in ("Sets", *columns))
     assert text.count("method") == text.count("model") == text.count("robot 0") == text.count("robot 1")

@@ -19,10 +19,9 @@ from simulator.judging.agreement import (
     mean_measure,
     modal_raters,
     nominal_distance,
-    resampled,
     tally,
 )
-from simulator.stats import Interval
+from simulator.stats import Interval, resample
 
 
 def point(measure: Measure) -> float | None:
@@ -211,17 +210,17 @@ def test_measures_are_told_together_and_none_depends_on_the_others() -> None:
 
 def test_resamples_are_of_rows_and_the_same_for_one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = np.column_stack([np.arange(6.0), np.ones(6)])
-    drawn = resampled(columns, seed=3, resamples=500)
+    drawn = resample(columns, seed=3, resamples=500)
     assert drawn.shape == (501, 2)
     assert drawn[0].tolist() == [15, 6]
     assert set(drawn[:, 1]) == {6}
     assert drawn[1:, 0].mean() == pytest.approx(15, abs=1)
-    assert (drawn == resampled(columns, seed=3, resamples=500)).all()
-    assert (drawn != resampled(columns, seed=4, resamples=500)).any()
+    assert (drawn == resample(columns, seed=3, resamples=500)).all()
+    assert (drawn != resample(columns, seed=4, resamples=500)).any()
     monkeypatch.setattr("simulator.stats._BLOCK_SIZE", 50)
-    assert (drawn == resampled(columns, seed=3, resamples=500)).all()
+    assert (drawn == resample(columns, seed=3, resamples=500)).all()
     with pytest.raises(ValueError, match="nothing to resample"):
-        resampled(np.zeros((0, 2)))
+        resample(np.zeros((0, 2)))
 
 
 def test_resampled_statistics_are_those_of_the_resampled_ratings() -> None:

@@ -16,9 +16,9 @@ from simulator.judging import (
     Form,
     JudgingForm,
     Opinions,
-    in_own_order,
+    rater_order,
     require_known,
-    third_decides,
+    with_third_rater,
 )
 
 
@@ -104,7 +104,7 @@ def test_who_is_asked_and_what_holds() -> None:
 
 def test_a_third_decides_only_where_the_first_two_differ() -> None:
     def of(*colours: str) -> Opinions[Colour]:
-        return third_decides(Opinions({str(n): Colour(colour=c) for n, c in enumerate(colours)}), colour)
+        return with_third_rater(Opinions({str(n): Colour(colour=c) for n, c in enumerate(colours)}), colour)
 
     assert of("red", "blue", "green", "blue").decided == Colour(colour="green")
     assert list(of("red", "blue", "green").blind) == ["0", "1"]
@@ -125,7 +125,7 @@ def test_names_and_choices_are_required() -> None:
 
 def test_everybody_has_an_order_of_their_own_that_does_not_change() -> None:
     due = [f"item{number}" for number in range(20)]
-    ann, bob = (in_own_order(due, "desk", who, str) for who in ("ann", "bob"))
+    ann, bob = (rater_order(due, "desk", who, str) for who in ("ann", "bob"))
     assert sorted(ann) == sorted(due) and ann != bob
     left = random.Random(1).sample(due, 12)
-    assert in_own_order(left, "desk", "ann", str) == tuple(one for one in ann if one in left)
+    assert rater_order(left, "desk", "ann", str) == tuple(one for one in ann if one in left)

@@ -1,4 +1,4 @@
-"""What the backends send, and what they make of a good answer."""
+"""Requests that the backends send, and good answers as they read them."""
 
 import pytest
 from pydantic import BaseModel

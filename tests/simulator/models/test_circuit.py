@@ -1,4 +1,4 @@
-"""When a server is given up, and when it is not."""
+"""Conditions under which a server is given up."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ async def test_after_a_while_somebody_may_try_again(limited, ask, clock):
 def test_who_answers_is_there(clock, harmless):
     circuit = Circuit("the server", clock=clock)
     for _ in range(5):
-        circuit.failed(TimedOut("x"), clock.now)
-        circuit.failed(TimedOut("x"), clock.now)
-        circuit.failed(harmless, clock.now)
+        circuit.record_failure(TimedOut("x"), clock.now)
+        circuit.record_failure(TimedOut("x"), clock.now)
+        circuit.record_failure(harmless, clock.now)
         clock.now += 100
     circuit.require_closed()
 

@@ -19,7 +19,7 @@ from simulator.models import (
     run_preflight,
 )
 from simulator.models.fleet import Fleet, address_of, place_of
-from simulator.models.load import addressed, bare_name
+from simulator.models.load import addressed_name, bare_name
 from simulator.runner.build import Models
 
 FILE = """
@@ -105,9 +105,9 @@ def test_addresses_are_those_that_a_log_may_know():
 
 def test_names_of_models_with_a_fleet(file):
     name = f"openai/llama@{file}#big"
-    assert (bare_name(name), addressed(name)) == ("openai/llama", "openai/llama@fleet:gpus#big")
-    assert bare_name("openai/llama@fleet:gpus") == addressed("openai/llama@fleet:gpus").partition("@")[0]
-    assert addressed("openai/llama@http://b/v1,http://a/v1") == "openai/llama@http://a/v1,http://b/v1"
+    assert (bare_name(name), addressed_name(name)) == ("openai/llama", "openai/llama@fleet:gpus#big")
+    assert bare_name("openai/llama@fleet:gpus") == addressed_name("openai/llama@fleet:gpus").partition("@")[0]
+    assert addressed_name("openai/llama@http://b/v1,http://a/v1") == "openai/llama@http://a/v1,http://b/v1"
     assert bare_name("gemini/claude@20250101") == "gemini/claude@20250101"
     models = Models(options=ModelOptions(base_url=place_of(f"{file}#big")))
     assert models.addressed("openai/llama") == "openai/llama@fleet:gpus#big"

@@ -51,14 +51,14 @@ async def test_it_doubles_per_round_until_the_first_complaint(limiter):
     for _ in range(4):
         await made.acquire()
     for _ in range(4):
-        made.success()
+        made.record_success()
     assert made.limit == 8
 
 
 async def test_it_grows_only_if_it_was_in_the_way(limiter):
     made = limiter(100, start=4)
     await made.acquire()
-    made.success()
+    made.record_success()
     assert made.limit == 4
 
 
@@ -67,7 +67,7 @@ async def test_it_never_exceeds_the_maximum(limiter):
     assert made.limit == 5
     for _ in range(5):
         await made.acquire()
-    made.success()
+    made.record_success()
     assert made.limit == 5
 
 
@@ -76,21 +76,21 @@ async def test_a_complaint_halves_it_once_per_round(limiter, clock):
     clock.now = 1.0
     sent = await made.acquire()
     clock.now = 2.0
-    made.complaint(sent)
+    made.record_complaint(sent)
     assert made.limit == 8
-    made.complaint(sent)
+    made.record_complaint(sent)
     assert made.limit == 8, "that request was sent before the cut"
-    made.complaint(await made.acquire())
+    made.record_complaint(await made.acquire())
     assert made.limit == 4
 
 
 async def test_afterwards_it_grows_by_one_per_round(limiter):
     made = limiter(100, start=8)
-    made.complaint(await made.acquire())
+    made.record_complaint(await made.acquire())
     for _ in range(3):
         await made.acquire()
     for _ in range(4):
-        made.success()
+        made.record_success()
     assert 4.8 < made.limit < 5.1
 
 
@@ -98,13 +98,13 @@ async def test_it_never_closes_for_good(limiter, clock):
     made = limiter(100, start=2)
     for _ in range(10):
         clock.now += 1
-        made.complaint(clock.now)
+        made.record_complaint(clock.now)
     assert made.limit == 1
 
 
 async def test_retry_after_holds_everybody_back(limiter, clock):
     made = limiter(100)
-    made.complaint(await made.acquire(), retry_after=20.0)
+    made.record_complaint(await made.acquire(), retry_after=20.0)
     made.release()
     assert await made.acquire() == 20.0
     assert clock.slept == [20.0]

@@ -28,7 +28,7 @@ from simulator.models import (
 from simulator.models.base import Usage
 from simulator.models.cache import Recorded
 from simulator.models.keys import request_key
-from simulator.models.load import stack
+from simulator.models.load import add_layers
 
 
 class Colour(BaseModel):
@@ -86,7 +86,7 @@ async def test_rows_have_ids_of_their_own(fake, ask):
 
 async def test_a_failure_becomes_a_row(fake, ask):
     rows = []
-    model = stack(
+    model = add_layers(
         fake(Malformed("garbage", text="blah", usage=Usage(1, 2))), ModelOptions(recorder=rows.append)
     )
     with pytest.raises(Malformed):
@@ -106,7 +106,7 @@ async def test_a_refusal_keeps_what_was_said(fake, ask):
 
 async def test_cached_answers_are_recorded_as_such(fake, ask, tmp_path):
     rows = []
-    model = stack(fake("red"), ModelOptions(recorder=rows.append, cache_path=tmp_path / "c.sqlite"))
+    model = add_layers(fake("red"), ModelOptions(recorder=rows.append, cache_path=tmp_path / "c.sqlite"))
     await model.complete(ask())
     await model.complete(ask())
     await model.close()
@@ -133,19 +133,19 @@ async def logged(tmp_path):
         provider = Named("anthropic", "n", lambda request: {"name": f"blue {request.repeat}"})
         failing = Named("openai", "m", lambda request: BadRequest("no"))
         declining = Named("openai", "m", lambda request: Refused("declined", text="I can't."))
-        await stack(seeker, options).complete(question("Seeker?"))
-        await stack(provider, options).complete(question("Provider?", schema=Colour))
-        await stack(provider, options).complete(question("Provider?", schema=Colour, repeat=1))
-        await stack(seeker, options).complete(question("Both?"))
-        await stack(provider, options).complete(question("Both?"))
+        await add_layers(seeker, options).complete(question("Seeker?"))
+        await add_layers(provider, options).complete(question("Provider?", schema=Colour))
+        await add_layers(provider, options).complete(question("Provider?", schema=Colour, repeat=1))
+        await add_layers(seeker, options).complete(question("Both?"))
+        await add_layers(provider, options).complete(question("Both?"))
         with pytest.raises(BadRequest):
-            await stack(failing, options).complete(question("Failed?"))
+            await add_layers(failing, options).complete(question("Failed?"))
         with pytest.raises(Refused):
-            await stack(declining, options).complete(question("Declined?"))
+            await add_layers(declining, options).complete(question("Declined?"))
         with pytest.raises(Refused):
-            await stack(declining, options).complete(question("One declined?"))
-        await stack(provider, options).complete(question("One declined?"))
-        await stack(seeker, options).complete(question("Elsewhere?", episode_id="other"))
+            await add_layers(declining, options).complete(question("One declined?"))
+        await add_layers(provider, options).complete(question("One declined?"))
+        await add_layers(seeker, options).complete(question("Elsewhere?", episode_id="other"))
     return path
 
 
@@ -207,7 +207,7 @@ def test_an_unknown_run_is_told_before_anything_is_asked(logged):
 async def test_the_first_answer_is_replayed(logged):
     async with LogWriter(logged, durable=False) as log:
         for said in (BadRequest("no"), "first", "second"):
-            model = stack(
+            model = add_layers(
                 Named("openai", "m", lambda request, said=said: said), ModelOptions(recorder=log.put)
             )
             with suppress(BadRequest):

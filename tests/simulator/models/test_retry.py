@@ -90,7 +90,7 @@ async def test_attempts_are_bounded(retried, fake, ask):
 
 async def test_busy_servers_of_a_fleet_are_no_attempts(retried, fake, ask, clock):
     busy = RateLimited("x")
-    busy.elsewhere = True
+    busy.has_alternative = True
     completion = await retried(fake(*[busy] * 9, "red"), max_attempts=2).complete(ask())
     assert (completion.text, completion.attempts, clock.slept) == ("red", 10, [])
 

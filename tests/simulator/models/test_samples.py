@@ -19,9 +19,9 @@ from simulator.models.anthropic_backend import AnthropicModel
 from simulator.models.base import Usage
 from simulator.models.budget import most_tokens
 from simulator.models.cache import decode, encode, response_row
-from simulator.models.decoding import sample, singles, together
+from simulator.models.decoding import merge_answers, sample, split_samples
 from simulator.models.keys import request_key
-from simulator.models.load import stack
+from simulator.models.load import add_layers
 from simulator.models.openai_backend import CompletionsModel, OpenAIModel
 
 
@@ -59,7 +59,7 @@ async def test_another_is_asked_for_each():
     assert len({call.seed for call in calls}) == 3
     assert (answer.usage, answer.cost, answer.seconds, answer.attempts) == (Usage(6, 9), 1.5, 1.0, 3)
     assert await sample(model, asked(repeat=2)) == answer
-    unpriced = together([Completion(text="a", cost=1.0), Completion(text="b")])
+    unpriced = merge_answers([Completion(text="a", cost=1.0), Completion(text="b")])
     assert (unpriced.cost, unpriced.samples) == (None, ("a", "b"))
 
 
@@ -93,12 +93,12 @@ def test_samples_are_cached_and_logged():
 
 async def test_what_was_sampled_one_by_one_is_replayed(tmp_path):
     path = tmp_path / "log.sqlite"
-    requests = singles(asked(episode_id="e"))
+    requests = split_samples(asked(episode_id="e"))
     async with LogWriter(path, durable=False) as log:
         log.put(Run(id="r", benchmark="clarq", setup="L2L", seed=1))
         log.put(Item(hash="h", benchmark="clarq", name="i", language="en", data={}))
         log.put(Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=1))
-        model = stack(ScriptModel(lambda request: str(request.seed)), ModelOptions(recorder=log.put))
+        model = add_layers(ScriptModel(lambda request: str(request.seed)), ModelOptions(recorder=log.put))
         for request in requests:
             await model.complete(request)
     replay = load_model("replay/r", ModelOptions(recordings=path))

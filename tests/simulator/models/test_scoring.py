@@ -26,7 +26,7 @@ from simulator.models.cache import Cached, ResponseCache, decode, encode
 from simulator.models.keys import content_key, request_key
 from simulator.models.layers import Layer
 from simulator.models.limits import Limited
-from simulator.models.load import stack
+from simulator.models.load import add_layers
 from simulator.models.retry import Retried
 
 TEXT = "Output 'X' or 'Y'.\nThe duck is in the pond.\n>X"
@@ -169,7 +169,7 @@ FOR_THE_LOG = {"purpose": "participant", "prompt_version": "v1", "episode_id": "
 
 async def test_a_scored_text_becomes_a_row():
     rows = []
-    model = stack(Scripted(), ModelOptions(recorder=rows.append))
+    model = add_layers(Scripted(), ModelOptions(recorder=rows.append))
     answer = await model.score(asked(**FOR_THE_LOG))
     (row,) = rows
     assert isinstance(row, ModelCall)
@@ -200,7 +200,7 @@ async def test_a_scored_text_becomes_a_row():
 
 async def test_a_failure_becomes_a_row():
     rows = []
-    model = stack(Scripted(BadRequest("too long")), ModelOptions(recorder=rows.append))
+    model = add_layers(Scripted(BadRequest("too long")), ModelOptions(recorder=rows.append))
     with pytest.raises(BadRequest):
         await model.score(asked(**FOR_THE_LOG))
     assert (rows[0].error, rows[0].attempts, rows[0].request["text"]) == ("BadRequest", 1, TEXT)
@@ -216,11 +216,11 @@ async def logged(tmp_path):
         log.put(Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=1))
         options = ModelOptions(recorder=log.put)
         for provider, numbers in (("openai", (-1.0, -2.0)), ("anthropic", (-1.0, -3.0))):
-            model = stack(Scripted(*map(scored, numbers), provider=provider), options)
+            model = add_layers(Scripted(*map(scored, numbers), provider=provider), options)
             await model.score(asked("same " + TEXT, offsets=(LABEL + 5,), **FOR_THE_LOG))
             await model.score(asked("other " + TEXT, offsets=(LABEL + 6,), **FOR_THE_LOG))
         with pytest.raises(BadRequest):
-            await stack(Scripted(BadRequest("no")), options).score(asked(**FOR_THE_LOG))
+            await add_layers(Scripted(BadRequest("no")), options).score(asked(**FOR_THE_LOG))
     return path
 
 

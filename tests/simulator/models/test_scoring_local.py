@@ -12,8 +12,8 @@ from tiny_models import LINES, bart, gpt2, llama, needs_local, text_of, tokenize
 
 from simulator.errors import InputError
 from simulator.models import BadRequest, Message, ModelOptions, Request, ScoreRequest, Unsupported, load_model
-from simulator.models.forward import Row, batches, look
-from simulator.models.weights import quiet
+from simulator.models.forward import Row, batches, predict
+from simulator.models.weights import silence
 
 pytestmark = needs_local
 needs_peft = pytest.mark.skipif(
@@ -116,9 +116,9 @@ async def test_calls_of_one_moment_share_passes(loaded, monkeypatch):
     from simulator.models import transformers_backend
 
     passes = []
-    look = transformers_backend.look
+    predict = transformers_backend.predict
     monkeypatch.setattr(
-        transformers_backend, "look", lambda *given: passes.append(len(given[2])) or look(*given)
+        transformers_backend, "predict", lambda *given: passes.append(len(given[2])) or predict(*given)
     )
     model = loaded("llama")
     await asyncio.gather(*(model.score(request_of(count)) for count in (1, 2, 3, 4)))
@@ -210,7 +210,7 @@ def test_numbers_of_16_bits_do_not_tie(folders):
     model = AutoModelForCausalLM.from_pretrained(folders["llama"], dtype=torch.bfloat16).eval()
     ids = tuple(range(1, 40))
     row = Row(ids, (), ((38, 7),), 400)
-    ((seen,),) = look(torch, model, [row])
+    ((seen,),) = predict(torch, model, [row])
     with torch.inference_mode():
         hidden = model.model(torch.tensor([ids])).last_hidden_state[0, -1].float()
         logprobs = torch.log_softmax(model.lm_head.weight.float() @ hidden, -1)
@@ -310,7 +310,7 @@ def adapter(folders, tmp_path):
 
     torch.manual_seed(1)
     base = AutoModelForCausalLM.from_pretrained(folders["llama"])
-    with quiet(transformers):
+    with silence(transformers):
         tuned = get_peft_model(base, LoraConfig(r=4, init_lora_weights=False, target_modules="all-linear"))
     tuned.save_pretrained(tmp_path / "adapter")
     return tmp_path / "adapter"
@@ -326,7 +326,7 @@ async def test_an_adapter_is_loaded_with_its_base(loaded, adapter, folders):
     request = request_of(2)
     answer, plain = await loaded(adapter).score(request), await loaded("llama").score(request)
     base = AutoModelForCausalLM.from_pretrained(folders["llama"])
-    with quiet(transformers):
+    with silence(transformers):
         tuned = PeftModel.from_pretrained(base, adapter).eval()
     words = AutoTokenizer.from_pretrained(folders["llama"])
     ids = words(request.text[: request.offsets[0]], return_tensors="pt")["input_ids"]
@@ -404,9 +404,9 @@ async def test_a_hundred_continuations_are_a_few_passes(loaded, monkeypatch):
     from simulator.models import transformers_backend
 
     passes = []
-    look = transformers_backend.look
+    predict = transformers_backend.predict
     monkeypatch.setattr(
-        transformers_backend, "look", lambda *given: passes.append(len(given[2])) or look(*given)
+        transformers_backend, "predict", lambda *given: passes.append(len(given[2])) or predict(*given)
     )
     model = loaded("gpt2")
     texts = tuple(f" {LINES[number % 3]} {number}" for number in range(100))

@@ -1,4 +1,4 @@
-"""What a reasoning model thinks is neither said nor counted, and stays in the log."""
+"""Reasoning of a model is neither said nor counted, and stays in the log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulator.clarq.data import SeekerKnows, background_text
 from simulator.clarq.players.models import ModelSeeker
 from simulator.models import ModelOptions, ScriptModel, load_model
 from simulator.models.answers import completion_of
-from simulator.models.base import Completion, Message, Request, TokenLogprob, parted
+from simulator.models.base import Completion, Message, Request, TokenLogprob, split_reasoning
 from simulator.models.cache import decode, encode, response_row
 from simulator.models.schema import parse
 from simulator.seats import Line, View
@@ -37,7 +37,7 @@ CASES = (
 
 
 def test_what_is_said_and_what_is_thought():
-    found = [(text, parted(text).said, parted(text).thought) for text, _, _ in CASES]
+    found = [(text, split_reasoning(text).text, split_reasoning(text).thought) for text, _, _ in CASES]
     assert found == list(CASES)
 
 

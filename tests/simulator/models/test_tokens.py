@@ -1,4 +1,4 @@
-"""Where labels are among a text's tokens, with tokenizers of every kind, made here."""
+"""Positions of labels among a text's tokens, with tokenizers of every kind, made here."""
 
 import importlib.util
 

@@ -35,7 +35,7 @@ def plan(tasks=TASKS, seats=None, name="run", **changes):
 
 
 def contents(reader, run="run"):
-    """What was played, said and scored, without times."""
+    """Return the rows played, said and scored, without times."""
     endings = reader.endings(run)
     scores = {}
     for score in reader.scores(run_id=run):

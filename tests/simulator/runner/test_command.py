@@ -1,4 +1,4 @@
-"""What every `askback run BENCHMARK` does, apart from any benchmark's command line."""
+"""Behaviour of `askback run` common to all benchmarks, apart from their command lines."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ async def play(path, *, workers, concurrency=4, factory=CREW, on_progress=lambda
 
 
 def contents(path):
-    """What was played and scored, without times and without the order of rows."""
+    """Return the rows played and scored, without times and order."""
     with LogReader(path) as reader:
         scores = {(s.episode_id, s.metric): (s.value, s.details) for s in reader.scores(run_id="run")}
         turns = {
@@ -64,7 +64,7 @@ def alone(tmp_path_factory):
 
 
 def gone():
-    """Whether every worker has ended."""
+    """Return True if every worker has ended."""
     return not multiprocessing.active_children()
 
 

@@ -1,13 +1,13 @@
-"""Who is offered for the seat opposite, and that nobody else sits down there."""
+"""Players offered for the seat opposite; nobody else can take it."""
 
 from __future__ import annotations
 
 import pytest
 
 from simulator.errors import InputError
-from simulator.runner.lobby import MODELS, Opponent, menu, require_offered
+from simulator.runner.lobby import MODELS, Opponent, player_menu, require_offered
 
-OFFERED = menu(["offline/a", "offline/a:1"], {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": ""})
+OFFERED = player_menu(["offline/a", "offline/a:1"], {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": ""})
 
 
 def test_a_menu_has_the_built_in_players_a_person_and_models_with_a_key():

@@ -1,4 +1,4 @@
-"""What the log says of a run's episodes, of whatever benchmark."""
+"""Readers of a run's logged episodes, for any benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the log says of a model's calls is what was asked, however it is stored."""
+"""Logged model calls equal the requests that were sent, however they are stored."""
 
 from hashlib import blake2b
 

@@ -1,4 +1,4 @@
-"""Which benchmarks there are, and what each brings."""
+"""The installed benchmarks and their parts."""
 
 from __future__ import annotations
 

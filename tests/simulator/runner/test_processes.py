@@ -13,7 +13,7 @@ from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.commands.run import run_form
 from simulator.errors import ConflictError, InputError
-from simulator.runner.processes import RunProcesses, begun_by
+from simulator.runner.processes import RunProcesses, start_events
 
 FORM = run_form(catalog.find("clarq"), ["openai/gpt-4o"])
 CHOSEN = {"limit": 6, "repeat": 30, "concurrency": 1, "run": "mine"}
@@ -57,22 +57,22 @@ def rows(path: Path, run: str) -> list[Any]:
 def test_a_run_that_is_stopped_and_gone_on_with_has_the_rows_of_one_that_was_not(
     runs: RunProcesses, tmp_path: Path
 ) -> None:
-    path, values = tmp_path / "log.sqlite", FORM.checked(CHOSEN)
+    path, values = tmp_path / "log.sqlite", FORM.read_values(CHOSEN)
     assert values == CHOSEN
     with LogReader(path) as reader:
         first = runs.start(FORM.words(values))
         with pytest.raises(ConflictError, match="already"):
             runs.start(FORM.words(values))
-        wait(lambda: begun_by(reader) and reader.progress("mine").done >= 3)
+        wait(lambda: start_events(reader) and reader.progress("mine").done >= 3)
         assert runs.stop(first.id).state == "stopped"
         stopped = reader.progress("mine").done
         assert 3 <= stopped < 180
-        event = begun_by(reader)["mine"]
+        event = start_events(reader)["mine"]
         assert event.details == {"options": CHOSEN, "process": first.id}
         # What the log knows of the command is enough to go on.
-        second = runs.start(FORM.words(FORM.checked(event.details["options"])))
+        second = runs.start(FORM.words(FORM.read_values(event.details["options"])))
         wait(lambda: second.state != "playing")
-        assert second.state == "done", second.said
+        assert second.state == "done", second.output_tail
         assert reader.progress("mine").done == 180
     whole = runs.start(FORM.words({**values, "run": "whole"}))
     wait(lambda: whole.state != "playing")
@@ -82,7 +82,7 @@ def test_a_run_that_is_stopped_and_gone_on_with_has_the_rows_of_one_that_was_not
 def test_a_run_that_cannot_be_played_says_why_and_others_are_not_stopped(runs: RunProcesses) -> None:
     failed = runs.start(["run", "clarq", "--data=nowhere"])
     wait(lambda: failed.state != "playing")
-    assert failed.state == "failed" and "nowhere" in failed.said
+    assert failed.state == "failed" and "nowhere" in failed.output_tail
     with pytest.raises(InputError, match="not started here"):
         runs.stop(1)
 
@@ -118,12 +118,12 @@ def test_a_run_that_cannot_be_played_says_why_and_others_are_not_stopped(runs: R
 )
 def test_only_what_is_declared_and_offered_is_taken(values: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named):
-        FORM.checked(values)
+        FORM.read_values(values)
 
 
 def test_the_command_is_what_was_chosen_beside_the_usual() -> None:
     values = {"seeker": "offline/seeker:careful", "lang": "en", "limit": 5, "types": "1-3", "multi": True}
-    assert FORM.words(FORM.checked(values)) == [
+    assert FORM.words(FORM.read_values(values)) == [
         *("run", "clarq", "--seeker=offline/seeker:careful", "--limit=5", "--types=1-3", "--multi"),
     ]
 
@@ -133,4 +133,4 @@ def test_every_benchmark_has_a_form_whose_seats_have_somebody(tmp_path: Path) ->
         form = run_form(benchmark, [])
         seats = [field.option for field in form.fields if field.group == "seats"]
         assert seats and all(option.choices for option in seats)
-        assert form.checked({option.name: option.default for option in seats}) == {}
+        assert form.read_values({option.name: option.default for option in seats}) == {}

@@ -1,4 +1,4 @@
-"""What is printed of a run beside its benchmark's tables."""
+"""Output on a run in addition to its benchmark's tables."""
 
 from __future__ import annotations
 

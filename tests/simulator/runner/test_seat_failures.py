@@ -67,7 +67,7 @@ def broken_off(source, target, run_id, seat, *, every=False):
 
 
 def page(log, run, language):
-    """What the browser shows of a run's scores."""
+    """Return the page with a run's scores."""
     with LogReader(log) as reader, LogWriter(log, durable=False) as writer:
         return page_at(office_at(writer, reader), "/research/run", f"run={run}", language)["html"]
 

@@ -1,4 +1,4 @@
-"""Who plays a run: how many processes, of this machine or a cluster, and what they share."""
+"""Players of a run: the number of processes, here or on a cluster, and what they share."""
 
 import asyncio
 import multiprocessing
@@ -19,7 +19,7 @@ MODEL = {"seeker": "openai/m", "provider": "offline/experts"}
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch):
-    monkeypatch.setattr(executors, "processors", lambda: 8)
+    monkeypatch.setattr(executors, "processor_count", lambda: 8)
 
 
 @pytest.mark.each(
@@ -98,11 +98,11 @@ def test_what_computes_asks_for_the_resources():
 
 def test_without_ray_the_way_to_it_is_told(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(InputError, match=r"pip install 'askback\[ray\]'"), connecting.connected(""):
+    with pytest.raises(InputError, match=r"pip install 'askback\[ray\]'"), connecting.connect(""):
         pass
 
 
 def test_a_client_of_a_cluster_cannot_own_the_log(monkeypatch):
     pytest.importorskip("ray", reason="pip install 'askback[ray]'")
-    with pytest.raises(InputError, match="ray job submit"), connecting.connected("ray://far:10001"):
+    with pytest.raises(InputError, match="ray job submit"), connecting.connect("ray://far:10001"):
         pass

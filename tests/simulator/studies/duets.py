@@ -48,7 +48,7 @@ class Duet:
     name = "duet"
     seats = SEATS
 
-    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def episode_seats(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         return SEATS
 
     def item_row(self, item: str) -> Item:
@@ -119,7 +119,7 @@ class Duets(StudyMaterial[StudySettings]):
 
 
 class DuetSessions(StudySessions):
-    around = (CONSENT, Step(node="instructions", kind="ready"), COMMENT)
+    outer_steps = (CONSENT, Step(node="instructions", kind="ready"), COMMENT)
     material = Duets
 
 

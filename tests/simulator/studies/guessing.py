@@ -38,7 +38,7 @@ class Guessing:
     name = "guessing"
     seats = (SEAT,)
 
-    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+    def episode_seats(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         return self.seats
 
     def item_row(self, item: str) -> Item:
@@ -114,7 +114,7 @@ class Guesses(StudyMaterial[StudySettings]):
 
 
 class GuessingSessions(StudySessions):
-    around = (CONSENT, Step(node="comprehension", kind=QUIZ, wants=RIGHT))
+    outer_steps = (CONSENT, Step(node="comprehension", kind=QUIZ, wants=RIGHT))
     material = Guesses
 
 

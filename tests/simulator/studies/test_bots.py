@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from logs import LogReader, LogWriter
 from logs.rows import Episode, Item, Run, Turn
 from simulator.errors import InputError
-from simulator.studies.bots.command import bots_command, completion, lost_and_doubled, serve_study, smallest
+from simulator.studies.bots.command import bots_command, completion, example_of, lost_and_doubled, serve_study
 from simulator.studies.bots.player import Page, answer_question
 from simulator.studies.questions import Question
 
@@ -133,7 +133,7 @@ class _Whole(BaseModel):
 
 
 def test_what_a_stand_in_answers_fits_the_schema_that_is_asked_for() -> None:
-    _Whole.model_validate(smallest(_Whole.model_json_schema()))
+    _Whole.model_validate(example_of(_Whole.model_json_schema()))
     body = {"model": "m", "messages": [], "logprobs": True, "n": 2}
     said = completion(body)["choices"]
     assert len(said) == 2 and said[0]["logprobs"]["content"][0]["token"] == said[0]["message"]["content"]

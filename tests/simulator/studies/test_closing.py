@@ -54,17 +54,17 @@ async def test_nobody_new_gets_a_place_and_those_under_way_finish(desk: StudyDes
     assert desk.places_left() == 0
     assert (await desk.admit(BEN)).code == "closed"
     assert (await desk.admit(ANNA)).code == "resumed"
-    assert (await desk.started(anna)).placed
-    assert (await desk.completed(anna)).code == "C1"
+    assert (await desk.start_set(anna)).placed
+    assert (await desk.complete_set(anna)).code == "C1"
     # A further set is a new place.
-    assert (await desk.another(anna)).code == "closed"
+    assert (await desk.admit_again(anna)).code == "closed"
     assert desk.progress().refused == {"closed": 2}
 
 
 async def test_whose_time_ran_out_before_goes_on(desk: StudyDesk, office: Any) -> None:
     first = await desk.admit(ANNA)
     assert first.participant is not None
-    await desk.started(first.participant)
+    await desk.start_set(first.participant)
     office.clock.pass_minutes(31)
     await desk.admit(BEN)
     assert [place.state for place in desk.ledger()] == ["expired", "reserved"]
@@ -91,8 +91,8 @@ async def test_closing_erases_who_has_withdrawn_once_it_is_confirmed(
 ) -> None:
     anna = (await desk.admit(ANNA)).participant
     assert anna is not None
-    await desk.started(anna)
-    await desk.withdrawn_later(anna)
+    await desk.start_set(anna)
+    await desk.withdraw(anna)
     refused = await askback("close", answer="n\n")
     assert refused.exit_code == 1
     assert f"erase the participants who have withdrawn ({anna})?" in refused.output
@@ -112,7 +112,7 @@ async def test_who_withdraws_after_the_closing_has_the_studys_days(desk: StudyDe
     anna = (await desk.admit(ANNA)).participant
     assert anna is not None
     await desk.admit_as("closed")
-    await desk.withdrawn_later(anna)
+    await desk.withdraw(anna)
     (withdrawal,) = office.reader.withdrawals().values()
     assert withdrawal.details["erase_at"].startswith(str((office.clock.now + timedelta(days=7)).date()))
 
@@ -121,7 +121,7 @@ async def test_what_is_done_by_command_is_in_the_log(
     desk: StudyDesk, office: Any, askback: Any, tmp_path: Path
 ) -> None:
     anna = (await desk.admit(ANNA)).participant
-    await desk.withdrawn_later(anna or "")
+    await desk.withdraw(anna or "")
     words = [
         ("open",),
         ("pause",),

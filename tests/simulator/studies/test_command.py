@@ -31,8 +31,8 @@ async def log(tmp_path):
             desk = StudyDesk(writer, reader, study, PatternStudy(study).cells)
             for name in ("anna", "ben"):
                 admission = await desk.admit({"PROLIFIC_PID": name}, "en")
-                await desk.started(admission.participant)
-                await (desk.completed if name == "anna" else desk.returned)(admission.participant)
+                await desk.start_set(admission.participant)
+                await (desk.complete_set if name == "anna" else desk.return_place)(admission.participant)
     return path
 
 
@@ -155,11 +155,11 @@ async def test_a_bonus_is_a_score_summed_over_sets(office, tmp_path):
     desk, study = office.desk(sets_per_participant=2), office.study(sets_per_participant=2)
     for name in ("anna", "ben", "ben", "carla"):
         admission = await desk.admit({"PROLIFIC_PID": name})
-        await desk.started(admission.participant)
+        await desk.start_set(admission.participant)
         episode = office.play(study, admission)
         value = {"anna": 0.0, "ben": 3.0, "carla": None}[name]
         office.log.put(Score(episode_id=episode, metric="right", value=value, version="1"))
-        await desk.completed(admission.participant, failed_check=name == "carla")
+        await desk.complete_set(admission.participant, failed_check=name == "carla")
     office.log.flush()
     owed = payment_of(desk, office.reader, metric="right", amount=0.25)
     assert (owed.approve, owed.review, owed.unknown) == (("anna", "ben"), ("carla",), ())
@@ -185,10 +185,10 @@ async def test_nobody_is_paid_by_what_they_call_themselves(office, tmp_path, cal
     desk, study = office.desk(), office.study()
     for name in ("ben", called or " x y "):
         admission = await desk.admit({"PROLIFIC_PID": name})
-        await desk.started(admission.participant)
+        await desk.start_set(admission.participant)
         episode = office.play(study, admission)
         office.log.put(Score(episode_id=episode, metric="right", value=1.0, version="1"))
-        await desk.completed(admission.participant)
+        await desk.complete_set(admission.participant)
     office.log.flush()
     owed = payment_of(desk, office.reader, metric="right", amount=0.5)
     assert owed.unknown == (admission.participant,)

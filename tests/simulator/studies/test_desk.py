@@ -26,15 +26,15 @@ async def test_a_person_gets_a_place_once(office: Any) -> None:
     assert (first.code, again.code) == ("admitted", "resumed")
     assert first.place.id == again.place.id == "study-pattern/00001"
     assert (first.place.cell, first.place.seed) == (again.place.cell, again.place.seed)
-    started = await desk.started(person(first))
+    started = await desk.start_set(person(first))
     assert started.place.state == "started"
-    assert (await desk.started(person(first))).place.started_at == started.place.started_at
+    assert (await desk.start_set(person(first))).place.started_at == started.place.started_at
     done = Completion("complete", "C1", "https://app.prolific.com/submissions/complete?cc=C1")
-    assert await desk.completed(person(first)) == done
-    assert await desk.completed(person(first)) == done
+    assert await desk.complete_set(person(first)) == done
+    assert await desk.complete_set(person(first)) == done
     assert desk.completion(person(first)) == done
     assert (await desk.admit(by_link("anna"))).code == "already"
-    assert (await desk.started(person(first))).code == "already"
+    assert (await desk.start_set(person(first))).code == "already"
     states = [row.state for row in office.reader.assignments(run_id="study-pattern", latest=False)]
     assert states == ["reserved", "started", "completed"]
 
@@ -45,7 +45,7 @@ async def test_people_are_spread_and_then_the_study_is_full(office: Any) -> None
     assert [one.code for one in admissions] == ["admitted"] * 4 + ["full"] * 2
     assert Counter(place.cell for place in desk.ledger()) == {("subject",): 2, ("location",): 2}
     assert len({place.seed for place in desk.ledger()}) == 4
-    await desk.returned(person(admissions[0]), "no time")
+    await desk.return_place(person(admissions[0]), "no time")
     back = await desk.admit("key 5")
     assert (back.code, back.place.cell) == ("admitted", admissions[0].place.cell)
     assert (await desk.admit("key 0")).code == "already"
@@ -64,7 +64,7 @@ async def test_the_same_seed_gives_the_same_places(office: Any) -> None:
 async def test_identities_are_kept_apart(office: Any) -> None:
     desk = office.desk()
     admission = await desk.admit(by_link("anna-5f3"))
-    await desk.started(person(admission))
+    await desk.start_set(person(admission))
     kinds = {row.kind: row.value for row in office.reader.identities(participant_id=admission.participant)}
     assert kinds == {"prolific_pid": "anna-5f3", "study_id": "5f0", "session_id": "session of anna-5f3"}
     with closing(sqlite3.connect(office.path)) as connection:
@@ -152,8 +152,8 @@ async def test_arrivals_at_once_never_exceed_the_quota(office: Any) -> None:
 async def test_a_place_that_does_not_move_is_given_again(office: Any) -> None:
     desk = office.desk(participants=2)
     slow, quick = [await desk.admit(name) for name in ("slow", "quick")]
-    await desk.started(person(slow))
-    await desk.started(person(quick))
+    await desk.start_set(person(slow))
+    await desk.start_set(person(quick))
     episode = office.play(desk.study, quick, status=None)
     office.clock.pass_minutes(20)
     assert (await desk.admit("third")).code == "full"
@@ -163,9 +163,9 @@ async def test_a_place_that_does_not_move_is_given_again(office: Any) -> None:
     # A turn of theirs twenty minutes ago keeps the place of the one who plays on.
     assert (third.code, third.place.cell) == ("admitted", slow.place.cell)
     assert [place.state for place in desk.ledger()] == ["expired", "started", "reserved"]
-    assert (await desk.another(person(slow))).code == "expired"
+    assert (await desk.admit_again(person(slow))).code == "expired"
     # Late is better than never: it counts, and is told apart.
-    assert (await desk.completed(person(slow))).outcome == "complete"
+    assert (await desk.complete_set(person(slow))).outcome == "complete"
     assert [place.late for place in desk.ledger()] == [True, False, False]
     assert desk.progress().late == 1
 
@@ -173,11 +173,11 @@ async def test_a_place_that_does_not_move_is_given_again(office: Any) -> None:
 async def test_who_comes_back_too_late_goes_on_if_there_is_room(office: Any) -> None:
     desk = office.desk(participants=4)
     slow = await desk.admit("slow")
-    begun = await desk.started(person(slow))
+    begun = await desk.start_set(person(slow))
     office.clock.pass_minutes(31)
     await desk.admit("other")
     assert desk.ledger()[0].state == "expired"
-    back = await desk.another(person(slow))
+    back = await desk.admit_again(person(slow))
     assert (back.code, back.place.number, back.place.continues) == ("resumed", 3, slow.place.id)
     assert (back.place.cell, back.place.seed, back.place.state) == (
         slow.place.cell,
@@ -187,7 +187,7 @@ async def test_who_comes_back_too_late_goes_on_if_there_is_room(office: Any) -> 
     assert back.place.started_at == begun.place.started_at
     # The place that was continued is not counted beside the new one.
     assert [place.number for place in desk.ledger()] == [2, 3]
-    await desk.completed(person(slow))
+    await desk.complete_set(person(slow))
     assert not desk.ledger()[1].late
     assert desk.progress().median_minutes == 31
 
@@ -197,7 +197,7 @@ async def test_coming_back_keeps_a_place(office: Any) -> None:
     admission = await desk.admit("anna")
     for _ in range(3):
         office.clock.pass_minutes(25)
-        assert (await desk.another(person(admission))).code == "resumed"
+        assert (await desk.admit_again(person(admission))).code == "resumed"
     await desk.admit("berta")
     assert [place.live for place in desk.ledger()] == [True, True]
 
@@ -205,18 +205,18 @@ async def test_coming_back_keeps_a_place(office: Any) -> None:
 async def test_a_study_may_have_people_start_anew(office: Any) -> None:
     desk = office.desk(resume={"policy": "restart"})
     admission = await desk.admit("anna")
-    assert (await desk.another(person(admission))).code == "resumed"
-    await desk.started(person(admission))
+    assert (await desk.admit_again(person(admission))).code == "resumed"
+    await desk.start_set(person(admission))
     office.clock.pass_minutes(5)
-    again = await desk.another(person(admission))
+    again = await desk.admit_again(person(admission))
     assert (again.code, again.place.attempt, again.place.state) == ("restarted", 1, "reserved")
     assert (again.place.id, again.place.cell) == (admission.place.id, admission.place.cell)
     assert again.place.seed != admission.place.seed
     assert again.place.started_at is None
     office.clock.pass_minutes(2)
-    await desk.started(person(admission))
+    await desk.start_set(person(admission))
     office.clock.pass_minutes(4)
-    await desk.completed(person(admission))
+    await desk.complete_set(person(admission))
     assert desk.progress().median_minutes == 4
     events = office.reader.events(kind="study.came_back", participant_id=admission.participant)
     assert [event.details["policy"] for event in events] == ["restart"] * 2
@@ -226,7 +226,7 @@ async def test_a_study_may_let_nobody_back(office: Any) -> None:
     desk = office.desk(resume={"policy": "block"}, participants=2)
     admission = await desk.admit("anna")
     assert (await desk.admit("anna")).code == "resumed"
-    await desk.started(person(admission))
+    await desk.start_set(person(admission))
     assert [(await desk.admit("anna")).code for _ in range(2)] == ["blocked"] * 2
     assert desk.completion(person(admission)).outcome == "returned"
     assert [(await desk.admit(name)).code for name in ("berta", "carla")] == ["admitted"] * 2
@@ -235,11 +235,11 @@ async def test_a_study_may_let_nobody_back(office: Any) -> None:
 async def test_after_the_longest_time_nobody_goes_on(office: Any) -> None:
     desk = office.desk(resume={"max_age_minutes": 60}, stale_after_minutes=1000)
     admission = await desk.admit("anna")
-    await desk.started(person(admission))
+    await desk.start_set(person(admission))
     office.clock.pass_minutes(60)
-    assert (await desk.another(person(admission))).code == "resumed"
+    assert (await desk.admit_again(person(admission))).code == "resumed"
     office.clock.pass_minutes(1)
-    assert (await desk.another(person(admission))).code == "too_late"
+    assert (await desk.admit_again(person(admission))).code == "too_late"
     assert desk.ledger()[0].state == "expired"
 
 
@@ -270,7 +270,7 @@ async def test_items_that_several_people_judge(office: Any) -> None:
             admission = await desk.admit(f"worker {worker}")
             codes[admission.code] += 1
             if admission.placed:
-                await desk.completed(person(admission))
+                await desk.complete_set(person(admission))
     assert Counter(place.cell for place in desk.ledger()) == dict.fromkeys(items, 2)
     seen = Counter((place.participant, place.cell) for place in desk.ledger())
     assert set(seen.values()) == {1}
@@ -282,9 +282,9 @@ async def test_progress_tells_time_and_pay(office: Any) -> None:
     desk = office.desk([("subject", "arrow"), ("subject", "qa"), ("location", "arrow"), ("location", "qa")])
     for minutes in (4, 6, 20):
         admission = await desk.admit(f"key {minutes}")
-        await desk.started(person(admission))
+        await desk.start_set(person(admission))
         office.clock.pass_minutes(minutes)
-        await desk.completed(person(admission))
+        await desk.complete_set(person(admission))
     await desk.admit("still there")
     progress = desk.progress()
     assert (progress.wanted, progress.states["completed"], progress.states["reserved"]) == (4, 3, 1)
@@ -310,7 +310,7 @@ async def test_a_completion_is_never_taken_back(office: Any) -> None:
     desk, other = office.desk(), office.desk(apart=True)
     admission = await desk.admit("anna")
     (seen,) = other.ledger()
-    await desk.completed(person(admission))
+    await desk.complete_set(person(admission))
     await other._expire(seen, "stale")
     assert office.reader.assignments(run_id="study-pattern")[0].state == "expired"
     assert desk.ledger()[0].state == "completed"
@@ -327,7 +327,7 @@ async def test_two_desks_that_let_in_the_same_person_give_one_place(office: Any)
 
 async def test_two_tabs_that_come_back_too_late_go_on_with_one_place(office: Any) -> None:
     desk, other = office.desk(participants=6), office.desk(apart=True, participants=6)
-    await desk.started(person(await desk.admit("anna")))
+    await desk.start_set(person(await desk.admit("anna")))
     office.clock.pass_minutes(31)
     await desk.admit("berta")
     (old, _) = desk.ledger()
@@ -338,7 +338,7 @@ async def test_two_tabs_that_come_back_too_late_go_on_with_one_place(office: Any
     await other._move(old, "completed")
     done = [place for place in desk.ledger() if place.participant == old.participant]
     assert [(place.id, place.state, place.late) for place in done] == [(old.id, "completed", True)]
-    assert (await desk.another(old.participant)).code == "already"
+    assert (await desk.admit_again(old.participant)).code == "already"
     # The number of the place that is no longer there is not given again.
     assert (await desk.admit("carla")).place.number == 4
 

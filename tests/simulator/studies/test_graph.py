@@ -117,9 +117,9 @@ Counting.__abstractmethods__ = frozenset()  # only what is played here is there
 class Person:
     """Somebody whose every reply is a turn; the machine starts anew from the turns each time."""
 
-    def __init__(self, around: Sequence[Step], seats: Sequence[str] = ("counter",), **options: Any) -> None:
+    def __init__(self, steps: Sequence[Step], seats: Sequence[str] = ("counter",), **options: Any) -> None:
         machine: Any = Counting()
-        self.machine = StudyMachine(machine, around)
+        self.machine = StudyMachine(machine, steps)
         self.turns: list[Turn] = []
         row = Episode(
             id="e",

@@ -1,4 +1,4 @@
-"""What researchers do to people in a study: exclude, take a place, write; and what it does to the counts."""
+"""Researchers' interventions in a study (exclude, free a place, write) and their effect on counts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ STUDY = "ambibench-multiple"
 async def completed(office: Any, desk: Any, who: str) -> tuple[str, str]:
     """Let somebody in who plays to the end; return their pseudonym and episode."""
     admission = await desk.admit({"PROLIFIC_PID": who})
-    await desk.started(admission.participant)
+    await desk.start_set(admission.participant)
     episode = office.play(desk.study, admission)
-    await desk.completed(admission.participant)
+    await desk.complete_set(admission.participant)
     return admission.participant, episode
 
 
@@ -40,7 +40,7 @@ async def test_who_is_excluded_counts_nowhere_and_their_place_is_free(office: An
     anna, episode = await completed(office, desk, "anna")
     ben, _ = await completed(office, desk, "ben")
     assert desk.places_left() == 0
-    places = await desk.excluded(anna, " bot-like typing ", by="ann")
+    places = await desk.exclude(anna, " bot-like typing ", by="ann")
     assert [place.state for place in places] == ["excluded"]
     assert desk.places_left() == 1
     (event,) = office.reader.events(kind=EXCLUDED)
@@ -68,41 +68,41 @@ async def test_an_exclusion_can_be_taken_back_and_holds_through_a_withdrawal(off
     desk = office.desk(participants=2)
     anna, episode = await completed(office, desk, "anna")
     with pytest.raises(ConflictError, match="is not excluded"):
-        await desk.included(anna, by="ann")
-    await desk.excluded(anna, "twice here", by="ann")
+        await desk.include(anna, by="ann")
+    await desk.exclude(anna, "twice here", by="ann")
     with pytest.raises(ConflictError, match="is already excluded"):
-        await desk.excluded(anna, "twice here", by="ann")
-    assert [place.state for place in await desk.included(anna, by="ann")] == ["completed"]
+        await desk.exclude(anna, "twice here", by="ann")
+    assert [place.state for place in await desk.include(anna, by="ann")] == ["completed"]
     assert erased_episodes(office.reader, desk.study.run_id) == frozenset()
-    await desk.excluded(anna, "twice here", by="ann")
-    await desk.withdrawn_later(anna)
-    assert [place.state for place in await desk.restored(anna)] == ["excluded"]
+    await desk.exclude(anna, "twice here", by="ann")
+    await desk.withdraw(anna)
+    assert [place.state for place in await desk.restore(anna)] == ["excluded"]
     assert erased_episodes(office.reader, desk.study.run_id) == {episode}
-    await desk.withdrawn(anna)
+    await desk.withdraw_and_erase(anna)
     with pytest.raises(ConflictError):
-        await desk.included(anna, by="ann")
+        await desk.include(anna, by="ann")
 
 
 async def test_a_place_is_taken_from_whoever_is_under_way_alone(office: Any) -> None:
     desk = office.desk(participants=2)
     anna = (await desk.admit({"PROLIFIC_PID": "anna"})).participant
     ben, _ = await completed(office, desk, "ben")
-    assert (await desk.freed(anna, "asleep", by="ann")).state == "returned"
+    assert (await desk.free(anna, "asleep", by="ann")).state == "returned"
     assert desk.places_left() == 1
     assert office.reader.events(kind=FREED)[0].details == {"by": "ann", "reason": "asleep"}
     assert office.reader.uncounted_participants() == frozenset()
     for person in (anna, ben):
         with pytest.raises(ConflictError, match="not under way"):
-            await desk.freed(person, "asleep", by="ann")
+            await desk.free(person, "asleep", by="ann")
     with pytest.raises(ConflictError, match="has no place"):
-        await desk.freed("p-nobody", "asleep", by="ann")
+        await desk.free("p-nobody", "asleep", by="ann")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 2001])
 async def test_what_is_said_to_or_of_somebody_has_words(office: Any, text: str) -> None:
     desk = office.desk()
     anna = (await desk.admit({"PROLIFIC_PID": "anna"})).participant
-    for asked in (desk.excluded, desk.freed, desk.messaged):
+    for asked in (desk.exclude, desk.free, desk.send_message):
         with pytest.raises(InputError, match="Please write"):
             await asked(anna, text, by="ann")
     assert desk.ledger()[0].state == "reserved"
@@ -111,16 +111,16 @@ async def test_what_is_said_to_or_of_somebody_has_words(office: Any, text: str) 
 async def test_a_message_is_there_until_it_is_acknowledged_by_whom_it_is_for(office: Any) -> None:
     desk = office.desk()
     anna, ben = [(await desk.admit({"PROLIFIC_PID": who})).participant for who in ("anna", "ben")]
-    await desk.messaged(anna, "Please look at the pictures.", by="ann")
-    await desk.messaged(anna, "Thank you!", by="ann")
+    await desk.send_message(anna, "Please look at the pictures.", by="ann")
+    await desk.send_message(anna, "Thank you!", by="ann")
     first, second = desk.messages(anna)
     assert (first.text, second.text) == ("Please look at the pictures.", "Thank you!")
     assert desk.messages(ben) == ()
-    await desk.acknowledged(ben, first.id)
-    await desk.acknowledged(anna, "0" * 16)
+    await desk.acknowledge(ben, first.id)
+    await desk.acknowledge(anna, "0" * 16)
     assert desk.messages(anna) == (first, second)
     for _ in range(2):
-        await desk.acknowledged(anna, first.id)
+        await desk.acknowledge(anna, first.id)
     assert desk.messages(anna) == (second,)
     (seen,) = office.reader.events(kind=MESSAGE_SEEN)
     assert (seen.participant_id, seen.details) == (anna, {"id": first.id})
@@ -136,7 +136,7 @@ async def test_a_set_ends_when_its_place_is_taken(tmp_path: Path) -> None:
     await house.say(episode, "yes", guessing.RIGHT, "a")
     person = house.reader.episode(episode).participant_id
     desk = house.sessions._desks["words"]
-    await desk.excluded(person, "bot", by="ann")
+    await desk.exclude(person, "bot", by="ann")
     before = house.reader.turns(episode)
     await house.sessions.submit(episode, guessing.SEAT, guessing.Reply(text="b", key="late"))
     assert house.reader.turns(episode) == before, "nothing is said after the end"
@@ -157,7 +157,7 @@ async def test_of_a_pair_the_other_one_is_told_and_paid_and_the_task_is_wanted_a
             await house.ready(who)
         desk = house.sessions._desks["duets"]
         person = house.reader.episode(house.episodes["anna"][0]).participant_id
-        await desk.excluded(person, "rude", by="ann")
+        await desk.exclude(person, "rude", by="ann")
         await house.look("ben")
         assert house.reason("ben") == "the partner left"
         assert (await house.look("anna")).stage == "done"
@@ -181,7 +181,7 @@ async def test_of_a_pair_that_was_done_the_task_counts_no_longer(tmp_path: Path)
         desk = house.sessions._desks["duets"]
         left = desk.places_left()
         person = house.reader.episode(house.episodes[asker][0]).participant_id
-        await desk.excluded(person, "rude", by="ann")
+        await desk.exclude(person, "rude", by="ann")
         assert erased_episodes(house.reader, house.study.run_id) == {task.id}
         assert desk.places_left() == left + 2
         assert payment_of(desk, house.reader).reject == {}  # nobody came by a platform
@@ -203,7 +203,7 @@ def test_the_commands(tmp_path: Path) -> None:
 
         async def begin() -> None:
             for who in ("anna", "ben"):
-                await desk.started((await desk.admit({"PROLIFIC_PID": who})).participant or "")
+                await desk.start_set((await desk.admit({"PROLIFIC_PID": who})).participant or "")
 
         asyncio.run(begin())
     assert "their page next updates" in run("message", "anna", "Hello <b>you</b>").output

@@ -1,4 +1,4 @@
-"""What a place in a study comes to, and what is left of those who are gone."""
+"""Outcomes of places in a study, and the traces of people who are gone."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from simulator.studies import Completion
 async def test_what_a_place_becomes_is_final(office: Any) -> None:
     desk = office.desk()
     gone, failed, done = [await desk.admit(name) for name in ("gone", "failed", "done")]
-    assert await desk.returned(person(gone)) == Completion(
+    assert await desk.return_place(person(gone)) == Completion(
         "returned", "C3", "https://app.prolific.com/submissions/complete?cc=C3"
     )
-    assert (await desk.screened_out(person(failed), "comprehension")).code == "C2"
+    assert (await desk.screen_out(person(failed), "comprehension")).code == "C2"
     with pytest.raises(ConflictError, match="not finished"):
         desk.completion(person(done))
-    await desk.completed(person(done))
-    for move, who in ((desk.completed, gone), (desk.returned, failed), (desk.screened_out, done)):
+    await desk.complete_set(person(done))
+    for move, who in ((desk.complete_set, gone), (desk.return_place, failed), (desk.screen_out, done)):
         before = desk.ledger()
         with pytest.raises(ConflictError, match="cannot be marked"):
             await move(person(who))
         assert desk.ledger() == before
-    for call in (desk.completed, desk.another, desk.started, desk.withdrawn):
+    for call in (desk.complete_set, desk.admit_again, desk.start_set, desk.withdraw_and_erase):
         with pytest.raises(ConflictError, match="has no place"):
             await call("pnobody")
 
@@ -46,17 +46,17 @@ async def test_an_address_never_carries_another_outcomes_code(
 ) -> None:
     desk = office.desk(**changed)
     admission = await desk.admit("anna")
-    left = await (desk.completed if outcome == "complete" else desk.returned)(person(admission))
+    left = await (desk.complete_set if outcome == "complete" else desk.return_place)(person(admission))
     assert left == (Completion(outcome, *completion))  # type: ignore[arg-type]
 
 
 async def test_taking_consent_back_erases_and_frees_the_place(office: Any) -> None:
     desk = office.desk(participants=2)
     anna, berta = [await desk.admit(by_link(name)) for name in ("anna", "berta")]
-    await desk.started(person(anna))
+    await desk.start_set(person(anna))
     episode = office.play(desk.study, anna, status=None)
     assert (await desk.admit(by_link("carla"))).code == "full"
-    assert (await desk.withdrawn(person(anna))).code == "C3"
+    assert (await desk.withdraw_and_erase(person(anna))).code == "C3"
     assert [turn.text for turn in office.reader.turns(episode)] == ["[erased]"]
     assert office.reader.identities(participant_id=anna.participant) == []
     assert len(office.reader.identities(participant_id=berta.participant)) == 3
@@ -78,10 +78,10 @@ async def test_who_is_erased_comes_back_as_somebody_new_unless_an_exclusion_list
     strict = {"keep_out_erased": True} if why == "the study says so" else {}
     desk, other = office.desk(**strict), office.desk(id="other", exclude=["pattern"])
     anna, berta = [person(await desk.admit(by_link(name))) for name in ("anna", "berta")]
-    await desk.completed(anna)
+    await desk.complete_set(anna)
     if why == "a researcher excluded them":
-        await desk.excluded(anna, "a bot", by="ann")
-    await desk.withdrawn(anna)
+        await desk.exclude(anna, "a bot", by="ann")
+    await desk.withdraw_and_erase(anna)
     (receipt,) = office.reader.events(kind="participant.erased")
     with office.reader.connection() as connection:
         left = "".join(connection.iterdump())
@@ -104,7 +104,7 @@ async def test_who_is_erased_comes_back_as_somebody_new_unless_an_exclusion_list
 async def test_a_person_erased_by_command_frees_their_place_too(office: Any) -> None:
     desk = office.desk(participants=2)
     anna = await desk.admit("anna")
-    await desk.completed(person(anna))
+    await desk.complete_set(person(anna))
     await desk.admit("berta")
     erase_participant(office.path, person(anna))
     assert (await desk.admit("carla")).place.cell == anna.place.cell

@@ -23,7 +23,7 @@ from logs.rows import Score
 from simulator.errors import ConflictError
 from simulator.seats import Reply
 from simulator.studies.pairs import LOST
-from simulator.studies.quality import signs
+from simulator.studies.quality import carelessness_signs
 from simulator.studies.reconcile import payment_of, reconcile
 from simulator.studies.steering import write_snapshot
 
@@ -88,7 +88,7 @@ async def test_what_is_looked_at_and_taken_home_knows_both_people_of_a_pair(
         await house.say(who, "Nice.")
     (task,) = house.tasks()
     people = set(task.options["people"].values())
-    table = signs(house.reader, house.study)
+    table = carelessness_signs(house.reader, house.study)
     assert set(table["participant"]) == people and list(table["sets"]) == [1, 1]
     await house.log.write(Score(episode_id=task.id, metric="right", value=2.0, version="1"))
     owed = payment_of(house.sessions._desks["duets"], house.reader, metric="right", amount=0.5)

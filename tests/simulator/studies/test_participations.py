@@ -61,7 +61,7 @@ def page_of(view: Any) -> str:
 
 
 def answer(view: Any, right: list[str]) -> Reply:
-    """What a willing participant sends from the page that they are at."""
+    """Return the reply of a cooperative participant to their current page."""
     forms: dict[str, Callable[[], dict[str, Any]]] = {
         "consent": lambda: {"text": "yes"},
         "instructions": lambda: {"text": "ready"},

@@ -9,7 +9,7 @@ import pytest
 from logs.rows import Ending, Turn
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED
-from simulator.studies.quality import signs
+from simulator.studies.quality import carelessness_signs
 from simulator.studies.questions import ASKED_AFTER, Question
 
 LONG = "Could you tell me what the wood is needed for, and how much of it?"
@@ -17,7 +17,7 @@ SCALES = tuple(Question(id=name, text=name, kind="scale") for name in ("a", "b",
 
 
 class Person:
-    """What somebody says, a line each; the usual careful participant if nothing else is named."""
+    """The replies of a person, one per line; by default those of a careful participant."""
 
     def __init__(self, name: str, **changed: Any) -> None:
         self.name = name
@@ -68,7 +68,7 @@ async def test_each_sign_is_seen_in_whom_it_is_meant_for(office: Any, sign: str)
     for number in range(3):
         await play(office, study, desk, Person(f"careful {number}"))
     careless = await play(office, study, desk, CARELESS[sign])
-    table = signs(office.reader, study)
+    table = carelessness_signs(office.reader, study)
     assert dict(zip(table["participant"], table["signs"], strict=True)).pop(careless) == (sign,)
     assert table["participant"][0] == careless
     assert [found for found in table["signs"][1:] if found] == []
@@ -78,11 +78,11 @@ async def test_each_sign_is_seen_in_whom_it_is_meant_for(office: Any, sign: str)
 async def test_a_label_given_again_and_again_is_no_sign(office: Any) -> None:
     study, desk = office.study(), office.desk()
     await play(office, study, desk, Person("labels", lines=[("neutral", 3.0)] * 10))
-    table = signs(office.reader, study)
+    table = carelessness_signs(office.reader, study)
     assert list(table["signs"]) == [()]
     assert table["turn_seconds"][0] == 3.0
 
 
 async def test_nobody_has_played(office: Any) -> None:
     await office.desk().open()
-    assert signs(office.reader, office.study()).empty
+    assert carelessness_signs(office.reader, office.study()).empty

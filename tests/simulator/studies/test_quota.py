@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simulator.errors import InputError
 from simulator.studies import Cell, Place, Study
 from simulator.studies.files import Assignment
-from simulator.studies.quota import Quota, choose, counted, has_room, quota_of
+from simulator.studies.quota import Quota, count_taken, has_room, next_cell, quota_of
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HALF_AN_HOUR = timedelta(minutes=30)
@@ -41,7 +41,7 @@ def place(number: int, cell: Cell | None, **changed: Any) -> Place:
 
 
 def draw(quota: Quota, places: list[Place], seed: int = 0, now: datetime = START) -> Cell | None:
-    return choose(quota, counted(places, now, HALF_AN_HOUR), seed=seed)
+    return next_cell(quota, count_taken(places, now, HALF_AN_HOUR), seed=seed)
 
 
 @pytest.mark.each("seed", range(5))
@@ -107,7 +107,7 @@ def test_what_counts() -> None:
         place(6, a, state="expired"),
         place(7, None, state="withdrawn"),
     ]
-    counts = counted(places, START, HALF_AN_HOUR)
+    counts = count_taken(places, START, HALF_AN_HOUR)
     assert counts == {a: 3}
     four = Quota((a,), {a: 4})
     assert has_room(four, counts, a)
@@ -120,8 +120,8 @@ def test_what_counts() -> None:
 
 def test_a_cell_is_given_once_to_a_person() -> None:
     quota = Quota((("a",), ("b",)), {("a",): 2, ("b",): 1})
-    assert choose(quota, Counter(), seed=0, had=[("a",)]) == ("b",)
-    assert choose(quota, Counter({("b",): 1}), seed=0, had=[("a",)]) is None
+    assert next_cell(quota, Counter(), seed=0, had=[("a",)]) == ("b",)
+    assert next_cell(quota, Counter({("b",): 1}), seed=0, had=[("a",)]) is None
 
 
 def test_coarse_cells_come_before_fine_ones() -> None:
@@ -136,7 +136,7 @@ def test_a_study_may_finish_items_or_draw_them() -> None:
     drawn: dict[str, list[Cell]] = {"finish_items": [], "random": []}
     for order, cells in drawn.items():
         for seed in count():
-            cell = choose(quota, Counter(cells), seed=seed, order=cast(Assignment, order))
+            cell = next_cell(quota, Counter(cells), seed=seed, order=cast(Assignment, order))
             if cell is None:
                 break
             cells.append(cell)
@@ -144,7 +144,7 @@ def test_a_study_may_finish_items_or_draw_them() -> None:
     assert finished[0::2] == finished[1::2] and len(set(finished)) == 3
     # Any order fills the design, and no cell gets more than its number.
     assert Counter(drawn["random"]) == Counter(finished)
-    firsts = {choose(quota, Counter([("a",)]), seed=seed, order="random") for seed in range(20)}
+    firsts = {next_cell(quota, Counter([("a",)]), seed=seed, order="random") for seed in range(20)}
     assert firsts == set(quota.cells)
 
 

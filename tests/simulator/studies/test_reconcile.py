@@ -31,9 +31,9 @@ async def admit(desk: StudyDesk, name: str) -> Any:
 
 async def complete(office: Any, desk: StudyDesk, name: str) -> Any:
     admission = await admit(desk, name)
-    await desk.started(admission.participant)
+    await desk.start_set(admission.participant)
     office.play(desk.study, admission)
-    await desk.completed(admission.participant)
+    await desk.complete_set(admission.participant)
     return admission
 
 
@@ -46,8 +46,8 @@ async def test_books_that_balance(office: Any, tmp_path: Path) -> None:
     for name in ("anna", "berta"):
         await complete(office, desk, name)
     carla, doris = await admit(desk, "carla"), await admit(desk, "doris")
-    await desk.returned(carla.participant)
-    await desk.screened_out(doris.participant)
+    await desk.return_place(carla.participant)
+    await desk.screen_out(doris.participant)
     await admit(desk, "still there")
     export = {
         "anna": ("APPROVED", "C1"),
@@ -107,7 +107,7 @@ async def test_who_came_another_way_is_not_missed(office: Any, tmp_path: Path) -
     desk = office.desk()
     admission = await desk.admit("a colleague")
     office.play(desk.study, admission)
-    await desk.completed(admission.participant)
+    await desk.complete_set(admission.participant)
     balance = reconcile(desk, office.reader, write(tmp_path, {}))
     assert kinds(balance) == {"not_there": True}
     assert balance.balanced
@@ -125,7 +125,7 @@ async def test_withdrawn_people_are_known_by_the_key_if_the_study_keeps_them_out
 ) -> None:
     desk = office.desk(keep_out_erased=True)
     anna = await complete(office, desk, "anna")
-    await desk.withdrawn(anna.participant)
+    await desk.withdraw_and_erase(anna.participant)
     balance = reconcile(desk, office.reader, write(tmp_path, {"anna": ("APPROVED", "C1")}))
     assert balance.findings == ()
     assert balance.places == {"withdrawn": 1}
@@ -134,7 +134,7 @@ async def test_withdrawn_people_are_known_by_the_key_if_the_study_keeps_them_out
 async def test_so_many_people_as_were_erased_are_missed_without_alarm(office: Any, tmp_path: Path) -> None:
     desk = office.desk()
     anna = await complete(office, desk, "anna")
-    await desk.withdrawn(anna.participant)
+    await desk.withdraw_and_erase(anna.participant)
     export = {"anna": ("APPROVED", "C1"), "never here": ("APPROVED", "C1"), "left": ("RETURNED", "")}
     findings = reconcile(desk, office.reader, write(tmp_path, export)).findings
     assert [(finding.kind, finding.explained) for finding in findings] == [
@@ -151,17 +151,17 @@ async def test_an_erasure_that_was_cut_short_is_found(office: Any) -> None:
     await desk._end(anna.participant, "withdrawn")
     (finding,) = reconcile(desk, office.reader).findings
     assert f"askback log erase {anna.participant}" in finding.sentence
-    await desk.withdrawn(anna.participant)
+    await desk.withdraw_and_erase(anna.participant)
     assert reconcile(desk, office.reader).balanced
 
 
 async def test_episodes_that_fit_no_place(office: Any) -> None:
     desk, other = office.desk(participants=8), office.desk(id="other", exclude=[])
     marked = await admit(desk, "marked, but has not played")
-    await desk.completed(marked.participant)
+    await desk.complete_set(marked.participant)
     failed = await admit(desk, "marked, but the episode failed")
     office.play(desk.study, failed, status="failed")
-    await desk.completed(failed.participant)
+    await desk.complete_set(failed.participant)
     played = await admit(desk, "played, but left before the last page")
     office.play(desk.study, played)
     elsewhere = await admit(other, "has no place here")
@@ -186,7 +186,7 @@ async def test_more_than_wanted_is_explained_by_who_was_late(office: Any) -> Non
     for name in ("new", "newer"):
         await complete(office, desk, name)
     office.play(desk.study, slow)
-    await desk.completed(slow.participant)
+    await desk.complete_set(slow.participant)
     balance = reconcile(desk, office.reader)
     assert kinds(balance) == {"over": True}
     assert (

@@ -69,31 +69,31 @@ class World:
             person = self.known[who]
             with suppress(ConflictError):
                 if kind == "start":
-                    await desk.started(person)
+                    await desk.start_set(person)
                 elif kind == "come_back":
-                    await desk.another(person)
+                    await desk.admit_again(person)
                 elif kind == "complete":
-                    await desk.completed(person)
+                    await desk.complete_set(person)
                     self.completed.add(person)
                 elif kind == "return":
-                    await desk.returned(person)
+                    await desk.return_place(person)
                 elif kind == "screen_out":
-                    await desk.screened_out(person)
+                    await desk.screen_out(person)
                 elif kind == "free":
-                    await desk.freed(person, "asleep", by="ann")
+                    await desk.free(person, "asleep", by="ann")
                 elif kind == "exclude":
-                    await desk.excluded(person, "a bot", by="ann")
+                    await desk.exclude(person, "a bot", by="ann")
                     if person in self.completed:
                         self.completed.discard(person)
                         self.out.add(person)
                 elif kind == "include":
-                    await desk.included(person, by="ann")
+                    await desk.include(person, by="ann")
                     if person in self.out:
                         self.out.discard(person)
                         self.completed.add(person)
                         self.back.add(person)
                 elif kind == "withdraw":
-                    await desk.withdrawn(person)
+                    await desk.withdraw_and_erase(person)
                     self.completed.discard(person)
 
     def told(self, admission: Admission, who: int) -> None:

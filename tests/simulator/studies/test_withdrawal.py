@@ -66,10 +66,10 @@ async def test_knowing_an_id_opens_nobodys_place(desk: Any) -> None:
     assert (stranger.code, stranger.place) == ("other_browser", None)
     assert (await here.admit(BEN, browser="browser-of-anna-0")).code == "admitted"
     # Until a researcher lets them, once.
-    await here.released(first.participant)
+    await here.release(first.participant)
     assert (await here.admit(ANNA, browser="telephone-of-anna")).code == "resumed"
     assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "other_browser"
-    await here.released(first.participant)
+    await here.release(first.participant)
     assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "resumed"
 
 
@@ -124,9 +124,9 @@ async def test_a_withdrawal_counts_at_once_and_erases_later(desk: Any, path: Pat
     now = [datetime(2026, 3, 1, tzinfo=UTC)]
     here = desk(clock=lambda: now[0])
     anna = (await here.admit(ANNA, browser="browser-of-anna-0")).participant
-    await here.started(anna)
-    assert (await here.withdrawn_later(anna)).code == "C3"
-    assert (await here.withdrawn_later(anna)).code == "C3"
+    await here.start_set(anna)
+    assert (await here.withdraw(anna)).code == "C3"
+    assert (await here.withdraw(anna)).code == "C3"
     assert here.progress().states["withdrawn"] == 1
     assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "already"
     with LogReader(path) as reader:
@@ -143,27 +143,27 @@ async def test_a_withdrawal_counts_at_once_and_erases_later(desk: Any, path: Pat
         assert reader.identities() == []
         assert reader.erased_participants() == {erasure.name}
     with pytest.raises(ConflictError, match="is already erased"):
-        await here.restored(anna)
+        await here.restore(anna)
 
 
 @pytest.mark.parametrize(("done", "state"), [(True, "completed"), (False, "returned")])
 async def test_a_withdrawal_can_be_taken_back(desk: Any, path: Path, done: bool, state: str) -> None:
     here = desk()
     anna = (await here.admit(ANNA, browser="browser-of-anna-0")).participant
-    await here.started(anna)
+    await here.start_set(anna)
     if done:
-        await here.completed(anna)
+        await here.complete_set(anna)
     with pytest.raises(ConflictError, match="has not withdrawn"):
-        await here.restored(anna)
-    await here.withdrawn_later(anna)
+        await here.restore(anna)
+    await here.withdraw(anna)
     assert here.progress().states["withdrawn"] == 1
-    (place,) = await here.restored(anna)
+    (place,) = await here.restore(anna)
     assert place.state == state
     assert erase_due(path) == ()
     with LogReader(path) as reader:
         assert reader.erased_participants() == frozenset()
     # And again: the newest word holds.
-    await here.withdrawn_later(anna)
+    await here.withdraw(anna)
     assert [one.participant_id for one in erase_due(path)] == [anna]
 
 
@@ -171,15 +171,15 @@ async def test_a_withdrawal_holds_in_every_study_and_each_takes_it_back(desk: An
     first, second = desk(), desk(id="other", exclude=[])
     for here in (first, second):
         anna = (await here.admit(ANNA, browser="browser-of-anna-0")).participant
-        await here.started(anna)
-        await here.completed(anna)
+        await here.start_set(anna)
+        await here.complete_set(anna)
     for here in (first, second):
-        await here.withdrawn_later(anna)
+        await here.withdraw(anna)
     for here in (first, second):
-        assert [place.state for place in await here.restored(anna)] == ["completed"]
+        assert [place.state for place in await here.restore(anna)] == ["completed"]
     with pytest.raises(ConflictError, match="has not withdrawn"):
-        await second.restored(anna)
-    await first.withdrawn_later(anna)
+        await second.restore(anna)
+    await first.withdraw(anna)
     assert [one.participant_id for one in erase_due(path, run_id=second.study.run_id)] == [anna]
 
 
@@ -187,7 +187,7 @@ async def test_who_withdraws_in_two_programs_at_once_is_told_in_one_that_they_ar
     here, other = desk(), desk()
     who = (await here.admit(ANNA)).participant
     (place,) = other.places_of(who)
-    await here.withdrawn(who)
+    await here.withdraw_and_erase(who)
     with pytest.raises(ConflictError, match="is erased from study"):
         await other._move(place, "withdrawn")
 
@@ -195,7 +195,7 @@ async def test_who_withdraws_in_two_programs_at_once_is_told_in_one_that_they_ar
 async def test_a_study_may_erase_at_once(desk: Any, path: Path) -> None:
     here = desk(erase_after_days=0)
     anna = (await here.admit(ANNA)).participant
-    await here.withdrawn_later(anna)
+    await here.withdraw(anna)
     with LogReader(path) as reader:
         assert reader.identities() == []
 
@@ -215,8 +215,8 @@ async def test_commands_for_people_who_write_to_the_researcher(desk: Any, path: 
 
     assert "may continue in the next browser" in await askback("release", "anna")
     assert "no participant in" in await askback("release", "zoe")
-    await here.withdrawn_later(anna)
+    await here.withdraw(anna)
     assert "is back: returned" in await askback("restore", anna)
     assert "nobody left to erase" in await askback("erase")
-    await here.withdrawn_later(anna)
+    await here.withdraw(anna)
     assert f"{anna} is erased." in await askback("erase")

@@ -33,13 +33,13 @@ def read_marks(path: Path) -> Read[str]:
 WORDS = TableSpec[Word](
     name="words",
     title="words",
-    is_of=has("id", "word"),
+    matches=has("id", "word"),
     parse=read_word,
     key=lambda word: (word.id, ""),
     line=lambda word: json.dumps(word._asdict()),
 )
 MARKS = TableSpec[str](
-    name="marks", title="marks", is_of=has("mark"), csv=True, reader=read_marks, repeats=False
+    name="marks", title="marks", matches=has("mark"), csv=True, reader=read_marks, repeats=False
 )
 TABLES = Tables(
     title="words and marks",

@@ -1,4 +1,4 @@
-"""What a participant's browser sends, and what the log says the right answers are."""
+"""Calls of a participant's browser, and the right answers by the log."""
 
 from __future__ import annotations
 

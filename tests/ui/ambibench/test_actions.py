@@ -1,4 +1,4 @@
-"""What the browser can ask for: playing, taking part, withdrawing, and who is sent away."""
+"""Calls of the browser: playing, taking part, withdrawing, and refusals."""
 
 from __future__ import annotations
 

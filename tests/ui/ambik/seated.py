@@ -1,4 +1,4 @@
-"""What the browser of a robot, a user or an annotator sends, and what the log says of the task."""
+"""Calls of the browser of a robot, a user or an annotator, and the logged task."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Visit(visiting.Visit):
         return await self.send(filled={"marked": list(marked), "ask": question})
 
     async def check(self, **fields: Any) -> dict[str, Any]:
-        """What is said of an annotator's form that is not sent."""
+        """Return the result of checking an annotator's form that is not sent yet."""
         return await self.actions.check_form(self.call | {"filled": fields})
 
 
@@ -53,7 +53,7 @@ async def enter(actions: Actions, study: str, who: str, language: str = "en") ->
 
 
 def item_of(reader: LogReader, episode: str) -> Item:
-    """What is played; the pages do not hold all of it."""
+    """Return the item being played; the pages do not contain all of it."""
     return item_from_row(reader.item(reader.episode(episode).item_hash))
 
 

@@ -1,4 +1,4 @@
-"""What the browser can ask for: three seats, two people, sets of studies, turns that are refused."""
+"""Calls of the browser: three seats, two people, sets of studies, refused turns."""
 
 from __future__ import annotations
 

@@ -7,19 +7,7 @@ from dataclasses import replace
 
 import pytest
 from seated import Visit, draft_of, enter, pair_fields, play, task_of
-from showing import (
-    ANSWERED,
-    EVIL,
-    QUESTION,
-    SCENE,
-    SEATS,
-    Log,
-    decided,
-    end_of,
-    milk,
-    page_of,
-    view,
-)
+from showing import ANSWERED, EVIL, QUESTION, SCENE, SEATS, Log, decided, end_of, milk, page_of, view
 from visiting import Page, Unmarked, words
 
 from logs import LogReader
@@ -144,7 +132,7 @@ async def test_the_step_at_which_the_plans_part_is_filled_in(actions: Actions, l
 
 
 def step_of(html: str) -> str | None:
-    """What the field of the step is filled in with."""
+    """Return the initial value of the step's field."""
     (step,) = [attrs for _, attrs in Page(html).tags if attrs.get("name") == "step"]
     return step["value"]
 

@@ -6,17 +6,7 @@ import re
 
 import pytest
 from seated import draft_of, item_of, pair_fields, play
-from showing import (
-    ANSWERED,
-    Log,
-    decided,
-    end_of,
-    ended,
-    fruit,
-    milk,
-    turn,
-    view,
-)
+from showing import ANSWERED, Log, decided, end_of, ended, fruit, milk, turn, view
 from visiting import Page, words
 
 from logs.rows import Ending

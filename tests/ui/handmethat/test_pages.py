@@ -81,7 +81,7 @@ def ended(served: DeclaredActions, view: SeatPage, result: Any, language: str = 
 
 
 def item_of(sessions: HandMeThatSessions, id: str) -> Posed:
-    """What is played in an episode."""
+    """Return the item of an episode."""
     return MACHINE.read_item(sessions._reader.item(sessions._reader.episode(id).item_hash))
 
 
@@ -200,7 +200,7 @@ async def test_the_result_shows_the_meaning(
     for told in (
         render_meaning(task.world, task.meaning, language),
         show.instruction_text(task, language),
-        show.why(task, language),
+        show.level_explanation(task, language),
         *task.demo,
         *show.goal_lines(task, language),
     ):

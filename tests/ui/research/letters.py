@@ -45,7 +45,7 @@ def no_models(name: str) -> Any:
 
 
 def fill(writer: LogWriter, reader: LogReader) -> None:
-    """What the tests look at.
+    """Write the runs that the tests look at.
 
     ``oracle``, ``random``, ``tables`` and ``people`` (one of three too fast) are of 4.3, ``told`` of 4.2;
     `NAMING`, `SECOND_NAMING`, ``buckets``; and `STUDY`, which people took part in.

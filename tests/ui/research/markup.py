@@ -1,4 +1,4 @@
-"""What tests read out of pages."""
+"""Readers of pages for tests."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def page_of(office: Office, call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge_desk(office: Office, call: dict[str, Any]) -> dict[str, Any]:
-    """What a browser is answered that sends a form, and the page that it shows then."""
+    """Send a form as a browser does; return the answer and the page shown afterwards."""
     at = Address.read(call.get("path", DESK), call.get("query", ""))
     _current.set(User("ada", "editor"))
     answer = judge(office, {**call, "query": at.query})
@@ -117,7 +117,7 @@ def request_at(path: str, query: str = "") -> Request:
 
 
 def _component(component: Mapping[str, Any]) -> str:
-    """What is seen of a component."""
+    """Return the visible text of a component."""
     props = component["props"]
     if component["type"] == "html":
         return str(props.get("value") or props["html_template"])

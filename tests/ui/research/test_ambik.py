@@ -21,7 +21,7 @@ from simulator.ambik.predicting import calibrate
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.summary import outcomes_of, summary_section
 from simulator.ambik.trial_log import decisions, options_of, read_run, run_at_target
-from simulator.asking import askings
+from simulator.asking import read_asking
 from simulator.commands.asking_measures import Row, rows
 from simulator.errors import InputError
 from simulator.handmethat.items import LEVELS
@@ -192,7 +192,7 @@ def test_who_asks_is_told_in_a_table_and_drawn(log: Office, by: str, language: s
     query = f"runs={KITCHEN}&runs={KNOWNO}&runs={PEOPLE}&by={by}"
     answer = page(log, query, "/research/asking", language)
     assert len(answer["figures"]) == 1
-    found = rows(askings(log.reader, [KITCHEN, KNOWNO, PEOPLE]).askings)
+    found = rows(read_asking(log.reader, [KITCHEN, KNOWNO, PEOPLE]).askings)
     said = words(answer)
     if not by:
         for one in found:
@@ -209,7 +209,7 @@ def test_robots_and_kinds_are_named_in_the_page_s_language(log: Office) -> None:
     assert f"{MODEL} (KnowNo, 只决定一次)" in said
     assert not re.search("decides|unambiguous|common sense|preferences|safety", said)
     said = words(page(log, query, "/research/asking"))
-    for one in rows(askings(log.reader, [KNOWNO, KITCHEN]).askings, by_kind=True):
+    for one in rows(read_asking(log.reader, [KNOWNO, KITCHEN]).askings, by_kind=True):
         assert one.robot in said and one.kind in said
 
 

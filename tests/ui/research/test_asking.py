@@ -18,7 +18,7 @@ from logs import LogReader, LogWriter
 from simulator.ambik.data import load_pairs
 from simulator.ambik.machine import MACHINE as AMBIK
 from simulator.ambik.selection import pair_items
-from simulator.asking import askable, askings
+from simulator.asking import askable, read_asking
 from simulator.clarq.data import load_items
 from simulator.clarq.machine import MACHINE as CLARQ
 from simulator.commands.asking_measures import rows
@@ -84,9 +84,8 @@ def tables(answer: dict[str, Any]) -> list[list[list[str]]]:
 
 @pytest.mark.parametrize("by", ["robot", "kind", "user", "both"])
 def test_each_benchmark_has_its_rows_with_the_report_s_numbers(log: Office, by: str) -> None:
-    found = rows(
-        askings(log.reader, RUNS).askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both")
-    )
+    by_kind, by_user = by in ("kind", "both"), by in ("user", "both")
+    found = rows(read_asking(log.reader, RUNS).askings, by_kind=by_kind, by_user=by_user)
     shown = [cells for table in tables(page(log, by)) for cells in table]
     assert {one.benchmark for one in found} == set(askable())
     assert len(shown) == len(found)
@@ -119,7 +118,7 @@ def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Office, language:
     said = text(answer["html"])
     for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/seeker", "offline/asker", "offline/kitchen"):
         assert name in said
-    found = rows(askings(log.reader, RUNS).askings)
+    found = rows(read_asking(log.reader, RUNS).askings)
     for one in found:
         values = [value for trace in drawn["data"] for value in trace.get("y", ()) if value is not None]
         for interval in (one.when_needed, one.when_nothing):
@@ -139,7 +138,7 @@ def test_the_table_and_every_episode_can_be_taken_home(log: Office, by: str) -> 
     address = f"/research/download/report.csv?tab=asking&{f'by={by}&' if by else ''}runs="
     assert address in html.unescape(page(log, by)["html"]).replace("by=both&tab=asking", "tab=asking&by=both")
     report = asking_report(reader, Address(runs=RUNS, by=by))
-    found = rows(askings(reader, RUNS).askings, by_kind=bool(by), by_user=bool(by))
+    found = rows(read_asking(reader, RUNS).askings, by_kind=bool(by), by_user=bool(by))
     lines = list(csv.DictReader(report_file(report, "csv").decode("utf-8-sig").splitlines()))
     assert [(line["robot"], line["user"], line["kind"]) for line in lines] == [
         (one.robot, one.user, one.kind) for one in found
@@ -149,4 +148,4 @@ def test_the_table_and_every_episode_can_be_taken_home(log: Office, by: str) -> 
         assert float(line["right"]) == pytest.approx(one.right.value)
     assert b"tabular" in report_file(report, "tex")
     (section,) = json.loads(report_file(report, "json"))["sections"]
-    assert len(section["data"]["episodes"]) == len(askings(reader, RUNS).askings)
+    assert len(section["data"]["episodes"]) == len(read_asking(reader, RUNS).askings)

@@ -263,17 +263,17 @@ def test_throttle_waits_longer_each_time_and_forgives():
     throttle = Throttle(clock=lambda: clock[0])
     for _ in range(5):
         assert throttle.wait("a") == 0
-        throttle.failed("a")
+        throttle.record_failure("a")
     waits = []
     for _ in range(12):
         waits.append(throttle.wait("a"))
-        throttle.failed("a")
+        throttle.record_failure("a")
     assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
     assert throttle.wait("b") == 0
     clock[0] += 300
     assert throttle.wait("a") == 0
-    throttle.failed("a")
-    throttle.succeeded("a")
+    throttle.record_failure("a")
+    throttle.record_success("a")
     assert throttle.wait("a") == 0
 
 

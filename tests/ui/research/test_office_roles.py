@@ -1,4 +1,4 @@
-"""What the pages of studies and runs do is refused to whoever may only read, and to nobody at all."""
+"""Actions on the pages of studies and runs are refused to readers, and to anybody not logged in."""
 
 from __future__ import annotations
 

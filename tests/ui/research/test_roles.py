@@ -16,7 +16,7 @@ from ui.accounts import ACCOUNTS_FILE, ROLES, Accounts, NotAllowedError, User
 from ui.gradio_setup import mount_blocks
 from ui.limits import Throttle
 from ui.research import guard
-from ui.research.guard import COOKIE, Guard, LogIns, action_event, current_user, require
+from ui.research.guard import COOKIE, Guard, LogIns, action_event, current_user, require_permission
 from ui.security import Access
 
 ADDRESSES = (f"192.0.2.{number}" for number in itertools.count(1))
@@ -182,7 +182,7 @@ def test_strange_names_do_not_make_room_for_more_tries(bench, home, monkeypatch)
 
 def test_a_proxy_that_is_named_says_who_comes(bench, home):
     Accounts(home / ACCOUNTS_FILE).add("ann@lab.example", "editor", None)
-    access = Access.checked("127.0.0.1", ("study.example",), ("192.0.2.200",), "X-Forwarded-User")
+    access = Access.build("127.0.0.1", ("study.example",), ("192.0.2.200",), "X-Forwarded-User")
     server = app(bench, home, access=access, sso_header=access.sso_header)
 
     def asked(address, name):
@@ -198,7 +198,7 @@ def test_a_proxy_that_is_named_says_who_comes(bench, home):
 
 def test_single_sign_on_wants_a_proxy():
     with pytest.raises(InputError, match="--sso-header needs --proxy"):
-        Access.checked("0.0.0.0", (), (), "X-Forwarded-User")
+        Access.build("0.0.0.0", (), (), "X-Forwarded-User")
 
 
 def test_a_spoilt_file_lets_nobody_in_and_says_so(tmp_path):
@@ -254,7 +254,7 @@ def test_an_event_of_a_page_knows_whose_it_is(home, role):
 
     def act():
         try:
-            return require("study").name
+            return require_permission("study").name
         except NotAllowedError:
             return f"{current_user().name} may not"
 

@@ -1,4 +1,4 @@
-"""What strangers and participants send to a running study: no place, no row and no answer comes of it."""
+"""Attacks on a running study by strangers and participants: none gains a place, a row or an answer."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def attacks(house: House) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "the answer before the consent", lambda: house.call("send", **CALLS["send"] | {"number": 3})
     yield "anna lets ben's partner wait", lambda: house.call("wait_again")
     yield "anna leaves a pair that there is not", lambda: house.call("leave")
-    for name in ("exclude", "excluded", "messaged", "close", "erase", "mark", "judge_run", "__init__"):
+    for name in ("exclude", "free", "send_message", "close", "erase", "mark", "judge_run", "__init__"):
         yield f"a researcher's function {name}", lambda n=name: house.call(n, participant="anna")
     for path in (
         "/api/state",

@@ -161,7 +161,7 @@ async def test_a_message_of_the_researchers_is_shown_escaped_until_it_is_read(
     visit, other = await enter(actions, "three", "pid-1"), await enter(actions, "three", "pid-2")
     desk = StudyDesk(*log, make_study(), PatternStudy(make_study()).cells)
     person = log[1].episode(visit.episode).participant_id
-    await desk.messaged(person, "Look <b onclick=x()>here</b> & [there](javascript:x)", by="ann")
+    await desk.send_message(person, "Look <b onclick=x()>here</b> & [there](javascript:x)", by="ann")
     html = await visit.look()
     assert "Look &lt;b onclick=x()&gt;here&lt;/b&gt; &amp; [there](javascript:x)" in html
     assert "A message from the researchers" not in await other.look()
@@ -183,7 +183,7 @@ async def test_who_is_excluded_is_told_so_and_keeps_the_code_that_is_theirs(
     visit = await enter(actions, "three", "pid-1")
     await through(visit, "yes")
     desk = StudyDesk(*log, make_study(), PatternStudy(make_study()).cells)
-    await desk.excluded(log[1].episode(visit.episode).participant_id, "a bot", by="ann")
+    await desk.exclude(log[1].episode(visit.episode).participant_id, "a bot", by="ann")
     assert 'data-code="ended"' in await visit.look()
     assert "BACK" in visit.html and "a bot" not in visit.html
 

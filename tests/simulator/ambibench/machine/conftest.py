@@ -24,7 +24,7 @@ from simulator.seeds import derive_seed
 from simulator.studies.machine import StudyMachine
 
 SEAT = "participant"
-PEOPLE = StudyMachine(MACHINE, AmbiBenchSessions.around)
+PEOPLE = StudyMachine(MACHINE, AmbiBenchSessions.outer_steps)
 
 
 @dataclass

@@ -24,7 +24,7 @@ from simulator.runner.machines import ActiveEpisode
 from simulator.seats import PersonSeat, Reply
 from simulator.studies.machine import StudyMachine
 
-PEOPLE = StudyMachine(MACHINE, AmbiBenchSessions.around)
+PEOPLE = StudyMachine(MACHINE, AmbiBenchSessions.outer_steps)
 
 FIELDS = {
     "kind", "k", "gold", "raw_answer", "answer", "normalised", "valid", "correct", "strict", "tie",

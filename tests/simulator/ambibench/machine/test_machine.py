@@ -15,7 +15,7 @@ from simulator.runner.build import build_plan, build_seats, load_machine
 from simulator.seats import Reply
 from simulator.studies.machine import StudyMachine
 
-PEOPLE = StudyMachine(MACHINE, AmbiBenchSessions.around)
+PEOPLE = StudyMachine(MACHINE, AmbiBenchSessions.outer_steps)
 
 
 def test_the_runner_knows_the_benchmark():

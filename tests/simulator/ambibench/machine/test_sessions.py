@@ -19,7 +19,7 @@ from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.trial_log import trials_of_runs
 from simulator.commands.score import score_run
 from simulator.errors import ConflictError, InputError
-from simulator.reports import print_whole, run_summary
+from simulator.reports import print_run_report, run_summary
 from simulator.runner.build import load_machine
 from simulator.seats import Reply
 from simulator.studies import Study
@@ -269,7 +269,7 @@ async def test_who_has_withdrawn_does_not_count(server):
     console = Console(record=True, width=100, quiet=False)
     made = run_summary(server.reader, benchmark, [run])
     assert made.endings.statuses == {"completed": 1, "erased": 1}
-    print_whole(console, made)
+    print_run_report(console, made)
     assert "1 completed, 1 erased" in console.export_text()
     assert {row.episode_id for row in score_run(server.reader, benchmark, run)} == {episode}
     (trial,) = trials_of_runs(server.reader, [f"study-{BRACKET}"])

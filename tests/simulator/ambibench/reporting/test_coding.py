@@ -6,10 +6,10 @@ import pytest
 
 from logs.erase import erase_participant
 from simulator.ambibench import coding
-from simulator.ambibench.coding import CODING, DESK, Mark, agreement, set_key, settled
+from simulator.ambibench.coding import CODING, DESK, Mark, agreement, set_key, settled_categories
 from simulator.ambibench.generation import generate_instruction, generate_verbalise
 from simulator.blocks import message
-from simulator.desk_work import judgments, next_work
+from simulator.desk_work import judgment_rows, next_work
 from simulator.errors import InputError
 from simulator.stats import cohen_kappa
 
@@ -121,7 +121,7 @@ def test_what_is_settled(outputs, desk, sort):
     for episode, marks in zip(episodes, said, strict=False):
         for rater, category in zip(("ann", "bo", "cy"), marks, strict=False):
             sort(episode, rater, category)
-    found = settled(desk.reader.judgments(kind=coding.KIND))
+    found = settled_categories(desk.reader.judgments(kind=coding.KIND))
     assert [found.get(episode) for episode in episodes[:6]] == [
         "correct",
         "correct",
@@ -136,7 +136,7 @@ def test_a_changed_mind_counts_in_its_old_place(outputs, desk, sort):
     episode = desk.reader.episodes(outputs[0])[0].id
     for rater, category in (("ann", "correct"), ("bo", "other"), ("cy", "incorrect"), ("ann", "other")):
         sort(episode, rater, category)
-    assert settled(desk.reader.judgments(kind=coding.KIND)) == {episode: "other"}
+    assert settled_categories(desk.reader.judgments(kind=coding.KIND)) == {episode: "other"}
 
 
 def test_agreement_is_cohens_kappa_over_the_first_two(outputs, desk, sort):
@@ -174,9 +174,9 @@ def test_what_cannot_be_sorted(desk, outputs, says, typed):
     data = of(*outputs)
     (name, *_) = waiting(desk, data, "ann")
     with pytest.raises(InputError, match="not a choice of category; choose from correct, incorrect, other"):
-        judgments(DESK, desk.reader, data, "ann", name, {"category": "right"}, submission="1")
+        judgment_rows(DESK, desk.reader, data, "ann", name, {"category": "right"}, submission="1")
     with pytest.raises(InputError, match="nothing called 'nothing'"):
-        judgments(DESK, desk.reader, data, "ann", "nothing", {"category": "other"}, submission="1")
+        judgment_rows(DESK, desk.reader, data, "ann", "nothing", {"category": "other"}, submission="1")
     desk.play("labels", generate_instruction(1, per_cell=1), "openai/m", typed(1))
     desk.play("open", ITEMS[:1], "openai/m", lambda *_: says("x"), status=None)
     for run in ("labels", "open"):

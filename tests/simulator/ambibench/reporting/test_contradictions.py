@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, scored, write_trials
+from simulator.ambibench.records import TrialRecord, read_trial_file, recorded_rule, score_again, write_trials
 from simulator.ambibench.reporting.report import read_results
 from simulator.errors import InputError
 
@@ -42,7 +42,7 @@ def test_probabilities_count_and_what_they_contradict_is_counted(tmp_path: Path)
 
 def test_an_empty_table_contradicts_nothing(tmp_path: Path) -> None:
     bare = replace(TRIAL, top_logprobs=[])
-    assert scored(bare) == bare
+    assert score_again(bare) == bare
     write_trials(tmp_path / "trials.jsonl", [bare])
     assert read_results(None, files=[tmp_path / "trials.jsonl"]).faults == ()
 
@@ -51,7 +51,7 @@ def test_an_empty_table_contradicts_nothing(tmp_path: Path) -> None:
 def test_a_tie_may_count_what_it_will(correct: float, rule: tuple[str, str]) -> None:
     tied = replace(TRIAL, top_logprobs=[("Y", -0.5), ("X", -0.5)], correct=correct)
     assert recorded_rule(tied) == rule
-    assert scored(tied).correct == correct
+    assert score_again(tied).correct == correct
 
 
 def test_a_mode_that_is_noted_is_the_one_that_counts() -> None:

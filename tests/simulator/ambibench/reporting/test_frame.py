@@ -7,7 +7,7 @@ import pytest
 
 from simulator.ambibench.generation import generate_instruction, generate_multiple
 from simulator.ambibench.records import TrialRecord
-from simulator.ambibench.reporting.frame import present, sessions, trial_frame, where, without_flagged
+from simulator.ambibench.reporting.frame import present, select, sessions, trial_frame, without_flagged
 from simulator.ambibench.trial_log import trials_of_runs
 
 
@@ -30,12 +30,12 @@ def test_actors_may_be_called_otherwise_and_put_together(played):
     named = trial_frame(played, {"openai/*": "others", "openai/a": "the one", "person": "humans"})
     assert present(named, "actor") == ["humans", "others", "the one", "offline/oracle"]
     one = trial_frame(played, {"openai/*": "both"})
-    assert len(where(one, actor="both")) == 24
+    assert len(select(one, actor="both")) == 24
 
 
 def test_columns_hold_what_trials_say(played):
     found = trial_frame(played)
-    here = where(found, actor="openai/a", feature="negation", format="qa")
+    here = select(found, actor="openai/a", feature="negation", format="qa")
     wanted = [
         one
         for one in played
@@ -47,16 +47,16 @@ def test_columns_hold_what_trials_say(played):
     assert here["valid"].tolist() == [wanted[0].p_valid]
     assert here["bayes"].tolist() == [0.5]
     assert np.isnan(here["seconds"]).all()
-    assert set(where(found, actor="people")["seconds"].tolist()) == {2.0}
+    assert set(select(found, actor="people")["seconds"].tolist()) == {2.0}
     assert present(here, "k") == [3]
     assert present(here, "pair") == ["propn_negation"]
 
 
 def test_several_levels_and_unknown_ones(played):
     found = trial_frame(played)
-    assert len(where(found, feature=("subject", "location"))) == 16
-    assert len(where(found, actor="nobody")) == 0
-    assert len(where(found, setting="multiple")) == 0
+    assert len(select(found, feature=("subject", "location"))) == 16
+    assert len(select(found, actor="nobody")) == 0
+    assert len(select(found, setting="multiple")) == 0
 
 
 def test_a_trial_that_comes_twice_counts_once(played):
@@ -132,5 +132,5 @@ def test_results_without_flagged_sessions_keep_everybody_else(study, desk, skill
     found = trial_frame(trials_of_runs(desk.reader, ["study", "short", "run"]))
     kept = without_flagged(found)
     assert sorted(kept["session"].dropna().unique()) == sorted((episodes[0], episodes[4]))
-    assert len(where(kept, role="model")) == 40
+    assert len(select(kept, role="model")) == 40
     assert len(kept) == 40 + 20 + 1

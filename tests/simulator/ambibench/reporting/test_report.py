@@ -21,7 +21,7 @@ from simulator.ambibench.reporting.report import read_results
 from simulator.commands.report import report_command
 from simulator.errors import InputError
 from simulator.frames import Frames
-from simulator.reports import build_report, print_whole
+from simulator.reports import build_report, print_run_report
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def test_rules_may_be_chosen_again(log):
 
 def test_the_terminal_shows_a_table_per_setting(log):
     console = Console(width=80, record=True)
-    runs = ["m", "m-people", "i", "v"]
-    print_whole(console, build_report(catalog.find("ambibench"), Frames(log=log.reader, runs=tuple(runs))))
+    frames = Frames(log=log.reader, runs=("m", "m-people", "i", "v"))
+    print_run_report(console, build_report(catalog.find("ambibench"), frames))
     text = console.export_text()
     for told in (
         "Accuracy: multiple examples (4.3), all k",
@@ -186,7 +186,8 @@ def test_tables_for_other_programs_stand_alone(askback, tmp_path, form):
 def test_the_terminal_shows_every_k(desk, skilled):
     desk.play("long", generate_multiple(3, per_cell=1, length=25)[:2], "openai/m", skilled(0.8))
     console = Console(width=80, record=True)
-    print_whole(console, build_report(catalog.find("ambibench"), Frames(log=desk.reader, runs=("long",))))
+    frames = Frames(log=desk.reader, runs=("long",))
+    print_run_report(console, build_report(catalog.find("ambibench"), frames))
     lines = [line.split() for line in console.export_text().splitlines()]
     # A table that is too wide is shown in blocks that each begin with k.
     assert [line[0] for line in lines if line and line[0].isdigit()].count("25") >= 2, "curve and validity"

@@ -20,7 +20,7 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.prompt import beliefs, trials
-from simulator.ambibench.records import read_trial_file, scored, write_trials
+from simulator.ambibench.records import read_trial_file, score_again, write_trials
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.score import score_trials
 from simulator.ambibench.trial_log import trials_of_runs
@@ -298,11 +298,11 @@ def test_results_from_elsewhere_need_little(tmp_path):
     path = write(
         tmp_path / "gpt.jsonl", LINE, "", {**LINE, "k": 3, "top_logprobs": {" X": ln(0.4), "Y": ln(0.5)}}
     )
-    first, second = map(scored, rows_of(path))
+    first, second = map(score_again, rows_of(path))
     assert (first.run_id, first.answer, first.correct, first.valid) == ("gpt", "X", 1, True)
     assert (second.answer, second.correct, second.p_valid) == ("Y", 0, pytest.approx(0.9))
     given = write(tmp_path / "given.jsonl", {**LINE, "raw_answer": None, "correct": 0.5, "valid": True})
-    assert [scored(one, "forced").correct for one in rows_of(given)] == [0.5]
+    assert [score_again(one, "forced").correct for one in rows_of(given)] == [0.5]
 
 
 def test_a_token_of_no_probability_survives(tmp_path):
@@ -310,7 +310,7 @@ def test_a_token_of_no_probability_survives(tmp_path):
     (record,) = rows_of(path)
     write_trials(path, [record])
     assert rows_of(path) == (record,)
-    assert scored(record).p_y == 0
+    assert score_again(record).p_y == 0
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import AnnotateItem, item_row
 from simulator.ambient.labels import Label
-from simulator.ambient.payloads import logged
+from simulator.ambient.payloads import turn_content
 from simulator.ambient.playing import Options, Step
 from simulator.seats import Reply
 
@@ -55,7 +55,7 @@ class Desk:
         """Log a person's form on an example and return the example's key."""
         given = AnnotateItem(id=example, example=Example(id=example, premise=P, hypothesis=H))
         item, reply = item_row(given), Reply(move=annotation.payload())
-        text, payload = logged(given, Step("annotate"), reply, Options(), person=True)
+        text, payload = turn_content(given, Step("annotate"), reply, Options(), person=True)
         self._count += 1
         id = f"{RUN}/{self._count}"
         self.put(

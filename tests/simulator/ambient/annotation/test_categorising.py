@@ -15,13 +15,13 @@ from simulator.ambient.annotation.marking import (
     category_agreement,
     category_records,
     export_categories,
-    settled,
+    settled_kinds,
     sorting_cases,
     winner,
 )
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS
-from simulator.desk_work import judgments, next_work
+from simulator.desk_work import judgment_rows, next_work
 from simulator.errors import InputError
 
 RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."
@@ -55,7 +55,7 @@ def sort(desk: Any) -> Sort:
         options |= {"submission": more.pop("submission")} if "submission" in more else {}
         data = more.pop("data", "builtin")
         values = {"categories": list(categories), "several": "one" if more.pop("single", False) else "more"}
-        desk.put(*judgments(SORTING, desk.reader, data, annotator, id, {**values, **more}, **options))
+        desk.put(*judgment_rows(SORTING, desk.reader, data, annotator, id, {**values, **more}, **options))
 
     return put
 
@@ -103,9 +103,9 @@ def test_two_annotators_sort_each_example(desk: Any, sort: Sort) -> None:
     assert sorted(waiting(desk, "cy")) == ["2", "3_c", "4"]
     assert kinds(there[0]) == {"ann": ("lexical", "scopal"), "bo": ("lexical", "scopal")}
     assert there[0].opinions.blind["ann"].note == "two of them"
-    assert settled(there[0]) == ("lexical", "scopal")
-    assert settled(there[1]) == ("lexical",)
-    assert settled(there[2]) is None
+    assert settled_kinds(there[0]) == ("lexical", "scopal")
+    assert settled_kinds(there[1]) == ("lexical",)
+    assert settled_kinds(there[2]) is None
     orders = {tuple(waiting(desk, name)) for name in ("dee", "eli", "fay", "gus")}
     assert len(orders) > 1
 
@@ -122,7 +122,7 @@ def test_where_they_differ_one_form_more_decides(desk: Any, sort: Sort) -> None:
     assert next_work(three, desk.reader, "builtin", "cy", deciding=True).differing == 0
     sort("1", "ann", "pragmatic", decides=True)
     there = standing(desk)
-    assert settled(there[0]) == ("pragmatic",)
+    assert settled_kinds(there[0]) == ("pragmatic",)
     assert next_work(SORTING, desk.reader, "builtin", "ann", deciding=True).case is None
     assert next_work(three, desk.reader, "builtin", "cy").left == 3
     found = category_agreement(there)

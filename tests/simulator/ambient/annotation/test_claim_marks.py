@@ -6,9 +6,9 @@ import pytest
 
 from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambient.annotation.marking import CLAIMS, marked_claims, records_marked_by
-from simulator.ambient.claims import claim_measures, flagged
+from simulator.ambient.claims import claim_measures, is_flagged
 from simulator.ambient.items import ClaimItem, item_row
-from simulator.desk_work import judgments, next_work
+from simulator.desk_work import judgment_rows, next_work
 from simulator.errors import InputError
 
 RUN = "claims"
@@ -46,7 +46,7 @@ def keys(desk: Any) -> dict[str, str]:
 
 def test_the_flagged_come_first(desk: Any, keys: dict[str, str]) -> None:
     found = marked_claims(desk.reader, RUN)
-    assert [(one.thing.id, flagged(one.thing)) for one in found] == [
+    assert [(one.thing.id, is_flagged(one.thing)) for one in found] == [
         ("c2", True),
         ("c3", True),
         ("c1", False),
@@ -63,7 +63,7 @@ def test_marks_are_each_reviewer_s_own_and_the_newest_counts(desk: Any, keys: di
         ("bo", "c1", "fa", 3),
     ):
         values = {"marks": list(marks), "note": f"n{number}"}
-        desk.put(*judgments(CLAIMS, desk.reader, RUN, who, keys[id], values, submission=str(number)))
+        desk.put(*judgment_rows(CLAIMS, desk.reader, RUN, who, keys[id], values, submission=str(number)))
     work = next_work(CLAIMS, desk.reader, RUN, "bo")
     assert work.case and (work.case.key, work.done, work.left) == (keys["c2"], 1, 2)
     found = marked_claims(desk.reader, RUN)
@@ -87,6 +87,6 @@ def test_a_false_mark_is_refused(desk: Any, keys: dict[str, str]) -> None:
         (keys["c1"], "ann", "ax", "not a choice of marks"),
     ):
         with pytest.raises(InputError, match=said):
-            judgments(CLAIMS, desk.reader, RUN, who, key, {"marks": list(marks)}, submission="1")
+            judgment_rows(CLAIMS, desk.reader, RUN, who, key, {"marks": list(marks)}, submission="1")
     with pytest.raises(InputError, match="run the task claim"):
         marked_claims(desk.reader, "linguists")

@@ -25,7 +25,7 @@ from simulator.ambient.examples import Disambiguation
 from simulator.ambient.files.results import LINGUISTS
 from simulator.ambient.importing.runs import import_file
 from simulator.ambient.trial_log import linguist_records
-from simulator.desk_work import differences, judgments, next_work
+from simulator.desk_work import differences, judgment_rows, next_work
 from simulator.desks import Case
 from simulator.errors import InputError
 from simulator.judging import DeskFormError
@@ -57,7 +57,7 @@ def submit(desk: Any) -> Callable[..., None]:
     def put(key: str, validator: str, annotation: Annotation, **more: Any) -> None:
         values = {**annotation.payload(), "checklist": more.pop("checklist", [])}
         more = {"submission": str(next(count)), "deciding": more.pop("decides", False), **more}
-        desk.put(*judgments(ANNOTATIONS, desk.reader, RUN, validator, key, values, **more))
+        desk.put(*judgment_rows(ANNOTATIONS, desk.reader, RUN, validator, key, values, **more))
 
     return put
 

@@ -10,7 +10,7 @@ from simulator.ambient.claims import (
     clean_claim,
     distinct_paraphrases,
     explanation,
-    flagged,
+    is_flagged,
     paraphrase_prompt,
     predicted_set,
     score,
@@ -64,8 +64,8 @@ def test_paraphrases_are_kept_once_and_empty_ones_and_echoes_dropped():
 
 def test_the_threshold_is_that_of_table_11_as_a_probability():
     assert pytest.approx(1 / (1 + math.exp(1.97))) == THRESHOLD
-    assert not flagged(record(THRESHOLD))
-    assert flagged(record(math.nextafter(THRESHOLD, 1)))
+    assert not is_flagged(record(THRESHOLD))
+    assert is_flagged(record(math.nextafter(THRESHOLD, 1)))
 
 
 def test_a_claim_has_the_score_of_its_most_ambiguous_paraphrase():
@@ -73,7 +73,7 @@ def test_a_claim_has_the_score_of_its_most_ambiguous_paraphrase():
     assert explanation(record(0.1, 0.4, 0.2)).text == "text 1"
     assert explanation(record(0.1)) is None
     assert score(record().paraphrases) is None
-    assert not flagged(record(), -1.0)
+    assert not is_flagged(record(), -1.0)
 
 
 def test_flagged_means_more_than_one_label_for_some_paraphrase():

@@ -21,7 +21,7 @@ from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import EXAMPLE_FIELDS
 from simulator.errors import InputError
 from simulator.tables.records import is_lines
-from simulator.tables.registering import say_added
+from simulator.tables.registering import print_added
 
 Rows = dict[str, dict[str, Any]]
 Write = Callable[..., Path]
@@ -157,12 +157,12 @@ def test_the_published_set_is_registered_if_complete(
         for name in ("ambient_full.jsonl", "dev.jsonl", "test.jsonl", "category_annotations.jsonl"):
             archive.write(published / name, f"ambient/{name}")
         archive.writestr("ambient/LICENSE", "CC BY 4.0")
-    say_added(DATA.register(whole, "ambient", False))
+    print_added(DATA.register(whole, "ambient", False))
     said = capsys.readouterr().out
     assert "examples 1645, dev 100, test 1545, ambiguous 579, files of kinds of ambiguity 1." in said
     assert len(load_examples("ambient", "test")) == 1545
     assert len(load_categories("ambient")) == 100
-    say_added(DATA.register(whole, "ambient", False))
+    print_added(DATA.register(whole, "ambient", False))
     assert "'ambient' has not changed" in capsys.readouterr().out
 
     part = tmp_path / "part"

@@ -31,7 +31,7 @@ from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
 from simulator.studies.machine import StudyMachine
 
 SEAT = "annotator"
-PEOPLE = StudyMachine(MACHINE, AmbientSessions.around)
+PEOPLE = StudyMachine(MACHINE, AmbientSessions.outer_steps)
 
 
 def example(

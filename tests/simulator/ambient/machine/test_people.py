@@ -19,7 +19,7 @@ from simulator.runner import one_seat
 from simulator.seats import Reply
 from simulator.studies.machine import StudyMachine
 
-PEOPLE = StudyMachine(MACHINE, AmbientSessions.around)
+PEOPLE = StudyMachine(MACHINE, AmbientSessions.outer_steps)
 CROWD = ["label", "plausible", "relabel"]
 FRONT = ["consent", "ready", *["qualification"] * 3]
 STAGES = {"ready": "instructions"}

@@ -22,7 +22,7 @@ from simulator.ambient.reporting.runs import form_lines, run_measures
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.trial_log import crowd_records, linguist_records, played_of
 from simulator.errors import InputError
-from simulator.reports import print_whole, run_summary
+from simulator.reports import print_run_report, run_summary
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from simulator.studies import Study
@@ -164,14 +164,14 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
     statuses = {"aborted": 3, "completed": 3 * WORKERS - len(mine), "erased": 6 + len(mine)}
     summary = run_summary(made.reader, benchmark, [made.study.run_id])
     assert summary.endings.statuses == statuses
-    print_whole(console := Console(record=True, width=100, quiet=False), summary)
+    print_run_report(console := Console(record=True, width=100, quiet=False), summary)
     assert f"{6 + len(mine)} erased" in console.export_text()
     after = crowd_records(made.reader, [made.study.run_id])
     assert sum(len(record.original) for record in after) == before - len(mine)
     assert not [
         line
         for line in form_lines(made.reader, made.study.run_id)
-        if line["annotator"] == first.who("annotator")
+        if line["annotator"] == first.occupant("annotator")
     ]
 
 

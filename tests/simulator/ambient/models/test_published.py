@@ -14,7 +14,7 @@ from simulator.ambient.items import GenerateItem
 from simulator.ambient.prepare import generate_items
 from simulator.ambient.prompts import prompt, read_prompt
 from simulator.ambient.records import GenerationRecord, TrueFalseRecord
-from simulator.ambient.true_false import expected, true_false_prompt
+from simulator.ambient.true_false import right_answer, true_false_prompt
 
 GENERATORS = ("davinci", "text-davinci-003")
 JUDGES = ("davinci", "gpt-3.5-turbo")
@@ -97,7 +97,7 @@ def test_prompts_of_statements(
         rewrite = made[record.prompt]
         # The files hold what stands behind the last colon, without blanks at its ends.
         assert record.disambiguation == rewrite.rpartition(": ")[2].strip()
-        assert record.answer == expected(record.template)
+        assert record.answer == right_answer(record.template)
         seen.add((record.id, record.side, rewrite, record.template))
     items = {(one.id, side, text) for one in test_split for side in one.sides for text in one.rewrites(side)}
     assert seen == {(*item, template) for item in items for template in range(4)}

@@ -11,11 +11,11 @@ from simulator.ambient.true_false import (
     FALSE,
     TRUE,
     Reading,
-    expected,
     inconsistent_pairs,
     read_scores,
     read_table,
     read_text,
+    right_answer,
     statement,
     true_false_measures,
     true_false_prompt,
@@ -34,7 +34,7 @@ def four(
             disambiguation=rewrite,
             template=template,
             prediction=prediction,
-            answer=expected(template),
+            answer=right_answer(template),
         )
         for template, prediction in enumerate(predictions)
     ]
@@ -48,7 +48,7 @@ def test_statements_and_prompts() -> None:
         "A {x}. This cannot mean: D.",
         "A {x}. This can only mean: D.",
     ]
-    assert [expected(template) for template in range(4)] == [True, True, False, False]
+    assert [right_answer(template) for template in range(4)] == [True, True, False, False]
     assert true_false_prompt(2, "A.", "D.") == "Q: A. This cannot mean: D. True or False?\nA:"
 
 

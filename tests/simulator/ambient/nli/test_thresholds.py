@@ -17,7 +17,7 @@ from simulator.ambient.nli.families import (
     label_set,
     output_of,
     output_of_width,
-    tuned,
+    tune_threshold,
 )
 from simulator.errors import InputError
 
@@ -60,7 +60,7 @@ def slow_interval(numbers, truth, pairs):
 @given(rows)
 def test_one_threshold_has_the_best_macro_f1(rows):
     logits, gold = [row[:3] for row in rows], [row[3] for row in rows]
-    assert tuned(logits, gold) == slow_threshold(logits, gold)
+    assert tune_threshold(logits, gold) == slow_threshold(logits, gold)
 
 
 @settings(max_examples=60, deadline=None)
@@ -70,27 +70,27 @@ def test_each_interval_has_the_best_f1_of_its_label(rows, pairs):
     slow = {label: slow_interval(given, [label in one for one in gold], pairs) for label in LABELS}
     if None in slow.values():
         with pytest.raises(InputError, match="no two dev predictions are in increasing order"):
-            tuned([(one,) for one in given], gold, pairs)
+            tune_threshold([(one,) for one in given], gold, pairs)
     else:
-        assert tuned([(one,) for one in given], gold, pairs) == slow
+        assert tune_threshold([(one,) for one in given], gold, pairs) == slow
 
 
 def test_the_reference_does_not_try_pairs_whose_smaller_value_comes_later():
     given = [(0.9,), (0.5,), (0.8,)]
     gold = [frozenset({"entailment"}), frozenset({"neutral"}), frozenset({"entailment"})]
     # 0.8 stands behind 0.9, so the reference cannot choose the interval that fits.
-    assert tuned(given, gold)["entailment"] == (0.8, 0.9)
-    assert tuned(given, gold, "reference")["entailment"] == (0.5, 0.8)
+    assert tune_threshold(given, gold)["entailment"] == (0.8, 0.9)
+    assert tune_threshold(given, gold, "reference")["entailment"] == (0.5, 0.8)
 
 
 def test_a_tie_goes_to_the_first_candidate_in_file_order_then_label_order():
     gold = [frozenset({"entailment"})]
     # Everything below 3 is equally good: the first logit that is, is contradiction's.
-    assert tuned([(1.0, 3.0, 1.0)], gold) == 1.0
+    assert tune_threshold([(1.0, 3.0, 1.0)], gold) == 1.0
     # Order, not size, decides: a wrong neutral costs nothing where no neutral is gold.
-    assert tuned([(2.0, 3.0, 1.0)], gold) == 2.0
+    assert tune_threshold([(2.0, 3.0, 1.0)], gold) == 2.0
     # Nobody can be right on a label that is nowhere gold: the first pair of all.
-    assert tuned([(2.0,), (1.0,), (3.0,)], gold * 3)["neutral"] == (2.0, 3.0)
+    assert tune_threshold([(2.0,), (1.0,), (3.0,)], gold * 3)["neutral"] == (2.0, 3.0)
 
 
 def test_the_logit_itself_is_not_above_it_but_the_ends_of_an_interval_belong_to_it():
@@ -116,7 +116,7 @@ def test_seven_classes_are_named_in_alphabetical_order_and_the_highest_is_taken(
         scores = tuple(float(at == place) for at in range(7))
         assert format_labels(label_set(scores, None)) == name
     assert label_set((1.0,) * 7, None) == {"contradiction"}
-    assert tuned([(0.0,) * 7], [frozenset({"neutral"})]) is None
+    assert tune_threshold([(0.0,) * 7], [frozenset({"neutral"})]) is None
 
 
 def test_every_family_gives_one_three_or_seven_numbers():
@@ -135,6 +135,6 @@ def test_a_threshold_of_another_family_is_refused(scores, threshold):
 
 def test_tuning_needs_valid_predictions():
     with pytest.raises(InputError, match="0 dev predictions for 1 dev examples"):
-        tuned([], [frozenset({"neutral"})])
+        tune_threshold([], [frozenset({"neutral"})])
     with pytest.raises(InputError, match="not finite"):
-        tuned([(0.0, float("nan"), 0.0)], [frozenset({"neutral"})])
+        tune_threshold([(0.0, float("nan"), 0.0)], [frozenset({"neutral"})])

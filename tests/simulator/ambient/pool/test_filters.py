@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambient.generate_command import balanced, may_be_ambiguous, predicted
+from simulator.ambient.generate_command import balanced_indices, may_be_ambiguous, predicted_labels
 from simulator.ambient.labels import LABEL_SETS, LABELS
 from simulator.ambient.pool import filters
 from simulator.ambient.pool.filters import (
@@ -16,7 +16,7 @@ from simulator.ambient.pool.filters import (
     REFERENCE_FILTERS,
     Lists,
     SampledPair,
-    filtered,
+    filter_pairs,
     filters_of,
     load_lists,
     plain,
@@ -79,7 +79,7 @@ def test_counts_refer_to_the_pairs_left_by_earlier_filters():
         SampledPair("(Cat)", "It is a cat."),
         SampledPair("He said it rains.", "It pours."),
     ]
-    found = filtered(pairs)
+    found = filter_pairs(pairs)
     assert [one.pair for one in found.pairs] == [GOOD, ("He said it rains.", "It pours.")]
     assert {name: number for name, number in found.dropped.items() if number} == {
         DUPLICATES: 1,
@@ -89,22 +89,22 @@ def test_counts_refer_to_the_pairs_left_by_earlier_filters():
         CLEANED: 2,
     }
     assert len(pairs) == len(found.pairs) + sum(found.dropped.values())
-    reference = filtered(pairs, "reference")
+    reference = filter_pairs(pairs, "reference")
     assert reference.dropped['the word "said"'] == 1 and len(reference.pairs) == 1
 
 
 def test_a_pair_that_becomes_one_of_its_prompt_is_dropped():
     premise, hypothesis = SHOWN[0]
-    found = filtered([SampledPair(f"“{premise}”", hypothesis, shown=SHOWN)])
+    found = filter_pairs([SampledPair(f"“{premise}”", hypothesis, shown=SHOWN)])
     assert found.pairs == () and found.dropped[CLEANED] == 1
 
 
 def test_lists_are_read_from_their_table(monkeypatch):
     lists = Lists(phrases=("cats",), swaps=(frozenset({"red", "blue"}),))
     monkeypatch.setattr(filters, "load_lists", lambda: lists)
-    assert filtered([SampledPair(*GOOD)]).pairs == ()
-    assert filtered([SampledPair("A red hat.", "A blue hat.")]).pairs == ()
-    assert len(filtered([SampledPair("He lost his hat.", "She lost her hat.")]).pairs) == 1
+    assert filter_pairs([SampledPair(*GOOD)]).pairs == ()
+    assert filter_pairs([SampledPair("A red hat.", "A blue hat.")]).pairs == ()
+    assert len(filter_pairs([SampledPair("He lost his hat.", "She lost her hat.")]).pairs) == 1
 
 
 def test_lists_that_come_along_are_in_small_letters():
@@ -118,11 +118,11 @@ SENTENCES = st.text(alphabet="ab ().\"'", max_size=9)
 
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), max_size=12))
 def test_remaining_pairs_pass_all_filters_and_counts_add_up(pairs):
-    found = filtered(SampledPair(*pair) for pair in pairs)
+    found = filter_pairs(SampledPair(*pair) for pair in pairs)
     assert len(pairs) == len(found.pairs) + sum(found.dropped.values())
     assert len({one.pair for one in found.pairs}) == len(found.pairs)
     assert not any(drops(one) for one in found.pairs for drops in FILTERS.values())
-    assert filtered(found.pairs).pairs == found.pairs
+    assert filter_pairs(found.pairs).pairs == found.pairs
 
 
 def test_plain_text():
@@ -145,8 +145,8 @@ def test_two_labels_have_to_be_likely():
 
 def test_predicted_sets():
     found = shares(0.05, 0.045, 0.9)
-    assert predicted(found) == {"contradiction", "neutral"}
-    assert predicted(found, "reference") == set(LABELS)
+    assert predicted_labels(found) == {"contradiction", "neutral"}
+    assert predicted_labels(found, "reference") == set(LABELS)
 
 
 def sets_of(text):
@@ -156,7 +156,7 @@ def sets_of(text):
 
 def kept(text, which="default", seed=0):
     words = text.split()
-    return Counter(words[place] for place in balanced(sets_of(text), seed=seed, which=which))
+    return Counter(words[place] for place in balanced_indices(sets_of(text), seed=seed, which=which))
 
 
 def test_default_balancing_keeps_what_has_both_and_as_many_of_the_others():
@@ -173,8 +173,8 @@ def test_reference_balancing_makes_both_labels_equally_frequent():
 @given(st.lists(st.sampled_from(LABEL_SETS), max_size=40), st.integers(0, 5))
 def test_balancing_counts_and_descends_from_the_seed(sets, seed):
     for which in ("default", "reference"):
-        found = balanced(sets, seed=seed, which=which)
-        assert found == balanced(sets, seed=seed, which=which)
+        found = balanced_indices(sets, seed=seed, which=which)
+        assert found == balanced_indices(sets, seed=seed, which=which)
         assert found == sorted(set(found))
         both = [place for place, one in enumerate(sets) if {"contradiction", "entailment"} <= one]
         assert set(both) <= set(found)
@@ -186,4 +186,4 @@ def test_balancing_counts_and_descends_from_the_seed(sets, seed):
 
 def test_which_ones_are_drawn_depends_on_the_seed():
     sets = sets_of("CN " + "EN " * 30)
-    assert len({tuple(balanced(sets, seed=seed)) for seed in range(8)}) > 1
+    assert len({tuple(balanced_indices(sets, seed=seed)) for seed in range(8)}) > 1

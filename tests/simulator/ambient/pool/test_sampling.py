@@ -6,14 +6,7 @@ import json
 import pytest
 
 from simulator.ambient.data import PoolPair
-from simulator.ambient.pool.groups import (
-    Decoding,
-    draw,
-    new_pairs_prompt,
-    parse_pair,
-    prompts_of,
-    samples_of,
-)
+from simulator.ambient.pool.groups import Decoding, draw, new_pairs_prompt, parse_pair, prompts_of, samples_of
 from simulator.errors import InputError
 from simulator.generation import Journal, key_of
 from simulator.models import BadRequest, Capabilities, Completion, Refused, ScriptModel

@@ -19,7 +19,7 @@ from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.sections import read_contents
 from simulator.ambient.reporting.sources import Context, ReportSettings
 from simulator.frames import Frames
-from simulator.jsonlines import left_out
+from simulator.jsonlines import count_left_out
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_crowd_agreement_with_distractors_and_ties(folder: Path) -> None:
     odd = crowd_measures([row])
     assert (odd["ties"]["three"], odd["ties"]["two"], odd["repeated_distractors"]) == (2, 0, 1)
     assert odd["distractor_plausible"].n == 1 and odd["distractor_plausible_told_apart"] is None
-    assert left_out(read.faults) == 0
+    assert count_left_out(read.faults) == 0
 
 
 def test_edit_f1_has_variants_without_stop_words_and_with_signs_one_by_one() -> None:

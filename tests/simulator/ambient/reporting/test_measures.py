@@ -26,7 +26,7 @@ def test_halves_are_rounded_up(number: float, digits: int, told: str) -> None:
 
 
 def test_shares_are_in_per_cent_and_kappas_are_not() -> None:
-    share = Measure("a", "a share", Interval(0.5, 0.25, 0.75, 8), of="rows")
+    share = Measure("a", "a share", Interval(0.5, 0.25, 0.75, 8), base="rows")
     kappa = Measure("k", "kappa", Interval(0.674, 0.6, 0.7, 8), "")
     assert (share.with_unit.strip(), share.interval) == ("50.0 %", "[25.0, 75.0]")
     assert (kappa.with_unit.strip(), kappa.interval) == ("0.67", "[0.60, 0.70]")

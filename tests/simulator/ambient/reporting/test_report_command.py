@@ -33,7 +33,7 @@ from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import ContinueItem, Item, NliItem, item_row
-from simulator.ambient.payloads import logged
+from simulator.ambient.payloads import turn_content
 from simulator.ambient.playing import Options, task_steps
 from simulator.ambient.reporting.figures import FlowDiagram, label_sets_venn
 from simulator.ambient.trial_log import crowd_records
@@ -62,7 +62,7 @@ def play(log: Path, run: str, item: Item, replies: Sequence[Reply], seat: str = 
         )
         writer.put(episode)
         for number, (step, reply) in enumerate(zip(task_steps(item), replies, strict=True)):
-            text, payload = logged(item, step, reply, Options(), person=False)
+            text, payload = turn_content(item, step, reply, Options(), person=False)
             writer.put(
                 Turn(episode_id=episode.id, number=number, seat="annotator", text=text, payload=payload)
             )

@@ -15,7 +15,7 @@ from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import Candidate, Draft, DraftItem, item_row
 from simulator.ambik.payloads import annotation_move
 from simulator.ambik.records import PairForm
-from simulator.desk_work import judgments
+from simulator.desk_work import judgment_rows
 from simulator.seats import Reply
 
 RUN = "annotators"
@@ -126,7 +126,7 @@ class Desk:
         """The row of a third person's form."""
         draft = next(one.thing for one in cases(self.reader, RUN) if one.key == key)
         values = move if "delete" in move else form_values(read_pair_form(draft, move))
-        sent = judgments(PAIRS, self.reader, RUN, person, key, values, submission=submission)
+        sent = judgment_rows(PAIRS, self.reader, RUN, person, key, values, submission=submission)
         return sent[0]
 
     def put(self, *rows: Any) -> None:

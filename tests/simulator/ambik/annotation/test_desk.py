@@ -14,7 +14,7 @@ from simulator.ambik.forms import field_text
 from simulator.ambik.items import Draft
 from simulator.ambik.records import PairForm
 from simulator.blocks import Revision
-from simulator.desk_work import judgments, next_work
+from simulator.desk_work import judgment_rows, next_work
 from simulator.errors import InputError
 from simulator.judging import DeskFormError
 
@@ -27,7 +27,7 @@ def case(reader: Any, run: str, key: str) -> DraftCase:
 
 
 def waiting(reader: Any, person: str) -> list[str]:
-    """What a third person may decide on."""
+    """Return the keys of the cases that a third person may decide."""
     return [one.key for one in PAIRS.cases(reader, RUN) if PAIRS.may_decide(one, person)]
 
 
@@ -100,7 +100,7 @@ def test_who_may_not_decide(desk: Any, draft: Draft, move: Move) -> None:
     with pytest.raises(InputError, match="Say who"):
         desk.decided(key, " ", move, submission="s")
     with pytest.raises(InputError, match="nothing called 'x'"):
-        judgments(PAIRS, desk.reader, RUN, "cleo", "x", move, submission="s")
+        judgment_rows(PAIRS, desk.reader, RUN, "cleo", "x", move, submission="s")
 
 
 def test_a_form_that_breaks_rules_is_refused(desk: Any, draft: Draft, move: Move) -> None:

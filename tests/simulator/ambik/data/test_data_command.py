@@ -17,7 +17,7 @@ from simulator.ambik.data import DATA, LOGPROBS, TABLES, load_pairs, load_scenar
 from simulator.ambik.files.published import Logprobs
 from simulator.ambik.items import BENCHMARK
 from simulator.errors import InputError
-from simulator.tables.registering import say_added
+from simulator.tables.registering import print_added
 
 Cells = dict[str, str]
 NewRow = Callable[..., Cells]
@@ -112,13 +112,13 @@ def test_a_folder_is_registered_with_all_that_is_kept(
     row: NewRow, write: WriteCsv, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = folder_of(row, write)
-    say_added(DATA.register(folder, "mine", False))
+    print_added(DATA.register(folder, "mine", False))
     shown = capsys.readouterr().out
     assert "Registered as 'mine'" in shown and "pairs 2, for test 1, for calibration 1" in shown
     assert "pairs.csv: 2 pairs, not a published version" in shown
     assert [pair.id for pair in load_pairs("mine")] == ["1", "2"]
     assert len(load_scenarios("mine")) == len(logprobs_of("mine")) == 1
-    say_added(DATA.register(folder, "mine", False))
+    print_added(DATA.register(folder, "mine", False))
     assert "'mine' has not changed" in capsys.readouterr().out
     found = datasets.find("mine")
     assert found is not None and found.benchmark == BENCHMARK
@@ -128,7 +128,7 @@ def test_a_folder_is_registered_with_all_that_is_kept(
 def test_oddities_are_summed_up_when_data_are_added(
     row: NewRow, write: WriteCsv, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    say_added(DATA.register(write("a.csv", row(amb_shortlist="")), "mine", False))
+    print_added(DATA.register(write("a.csv", row(amb_shortlist="")), "mine", False))
     shown = capsys.readouterr().out
     assert "preferences without a shortlist: 1" in shown and "`askback check` names the rows" in shown
 
@@ -255,6 +255,6 @@ def test_of_a_run_that_breaks_off_the_records_before_are_registered_if_wanted(
     run = folder / "run.json"
     run.write_text(run.read_text(encoding="utf-8")[:-40], encoding="utf-8")
     with pytest.raises(InputError, match=r"1 fault .*\n  run\.json:\d+: is not a complete JSON list"):
-        say_added(DATA.register(folder, "whole", False))
-    say_added(DATA.register(folder, "part", True))
+        print_added(DATA.register(folder, "whole", False))
+    print_added(DATA.register(folder, "part", True))
     assert "log-probabilities of a KnowNo run 2, rows left out 1" in capsys.readouterr().out

@@ -25,7 +25,7 @@ def told(path: Path) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def odd(row: NewRow, write: WriteCsv) -> Callable[..., list[tuple[str, str]]]:
-    """What is told of one row with some cells changed."""
+    """Return the oddities reported for one row with some cells changed."""
     return lambda **changed: told(write("a.csv", row(**changed)))
 
 

@@ -18,7 +18,7 @@ from simulator.runner.machines import ActiveEpisode
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
 from simulator.studies.machine import StudyMachine
 
-PEOPLE = StudyMachine(MACHINE, AmbikSessions.around)
+PEOPLE = StudyMachine(MACHINE, AmbikSessions.outer_steps)
 PAIR = Pair(
     id="p1",
     objects=("fig tray", "date tray", "wire rack"),

@@ -19,7 +19,7 @@ from simulator.errors import SeatError
 from simulator.seats import Reply
 from simulator.studies.machine import StudyMachine
 
-PEOPLE = StudyMachine(MACHINE, AmbikSessions.around)
+PEOPLE = StudyMachine(MACHINE, AmbikSessions.outer_steps)
 READY = Reply(text="ready")
 
 

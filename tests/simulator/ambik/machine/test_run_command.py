@@ -18,7 +18,7 @@ from simulator.ambik.playing import Options
 from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.runs import RUNS, calibrated_on, require_matching
-from simulator.ambik.selection import KitchenSelection, spread
+from simulator.ambik.selection import KitchenSelection, spread_evenly
 from simulator.ambik.summary import summary_section
 from simulator.ambik.terms import DEFAULT, Settings
 from simulator.ambik.trial_log import (
@@ -402,5 +402,5 @@ def test_reading_the_command_line():
     assert not KitchenSelection(method="ALL").named
     assert KitchenSelection(method="ALL").methods == KitchenSelection().methods
     assert KitchenSelection().named_types == ()
-    assert spread(range(10), 4) == (0, 2, 5, 7)
+    assert spread_evenly(range(10), 4) == (0, 2, 5, 7)
     assert len(KitchenSelection().calibrating()) == len(load_pairs("builtin", "calibration"))

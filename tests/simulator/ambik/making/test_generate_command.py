@@ -111,7 +111,7 @@ def test_dropped_tasks_are_reported(run, fitting):
 
 
 def scene_ids(scenes):
-    """Which scene a request is about."""
+    """Return a function for the ids of the scenes that a request is about."""
 
     def ids(request):
         return [one.id for one in scenes if one.words in request.messages[-1].content]

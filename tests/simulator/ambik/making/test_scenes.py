@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from simulator.ambik.intents import folded
+from simulator.ambik.intents import fold
 from simulator.ambik.scenes import KINDS, Group, all_groups, draw_scene, draw_scenes, in_words, scene_record
 from simulator.ambik.terms import APPLIANCES
 
@@ -20,8 +20,8 @@ def test_there_are_about_as_many_things_as_in_the_paper():
 
 
 def test_no_thing_is_in_two_groups_and_no_appliance_in_any():
-    assert [name for name, times in Counter(map(folded, OBJECTS)).items() if times > 1] == []
-    assert not {folded(name) for name in OBJECTS} & set(APPLIANCES)
+    assert [name for name, times in Counter(map(fold, OBJECTS)).items() if times > 1] == []
+    assert not {fold(name) for name in OBJECTS} & set(APPLIANCES)
 
 
 def test_only_an_article_precedes_a_name():

@@ -68,7 +68,7 @@ class Model:
         return ScriptModel(self.answer, name=self.name, capabilities=self.capabilities)
 
     def answer(self, request: Request) -> Any:
-        """What it says to a request."""
+        """Return its answer to a request."""
         self.asked.append(request)
         said = self.says[request.purpose.partition(".")[2]]
         if isinstance(said, str):
@@ -76,7 +76,7 @@ class Model:
         return said(request) if callable(said) else written(said)
 
     def roles(self) -> list[str]:
-        """Who asked, in order."""
+        """Return the roles that asked, in order."""
         return [request.purpose for request in self.asked]
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from personas.templates import TemplateError, forget
+from personas.templates import TemplateError, clear_caches
 from simulator.ambik.items import PairItem, ScenarioItem
 from simulator.ambik.prompts import TURNS, Case, Prompt, prompt_for, request_for
 from simulator.ambik.terms import APPLIANCES, ROLES, Role
@@ -235,12 +235,12 @@ def test_a_template_of_ones_own_must_end_with_the_item(pair_item, tmp_path, monk
     file = folder / "afford.en.jinja"
     monkeypatch.setenv("ASKBACK_PERSONAS", str(tmp_path))
     file.write_text("Is it safe?\n<<<user>>>\n{{ scene }}: {{ action }}?")
-    forget()
+    clear_caches()
     try:
         assert made("afford", pair_item).messages[-1].content.endswith("brush: do this?")
         file.write_text("Is it safe? {{ action }}")
-        forget()
+        clear_caches()
         with pytest.raises(TemplateError, match=r"ambik/afford\.en: .*<<<user>>>"):
             made("afford", pair_item)
     finally:
-        forget()
+        clear_caches()

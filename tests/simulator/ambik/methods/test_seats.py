@@ -8,7 +8,7 @@ import pytest
 from simulator.ambik.methods import background
 from simulator.ambik.payloads import read_decision
 from simulator.ambik.players import ItemUser, MethodRobot, ModelUser
-from simulator.ambik.playing import RobotKnows, UserKnows, blinded
+from simulator.ambik.playing import RobotKnows, UserKnows, blind_item
 from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Calibrated
 from simulator.ambik.terms import METHODS, Settings
@@ -25,7 +25,7 @@ def view_of(task, seat="robot", **options) -> View:
 
 
 def told(item, exchanges=(), *, may_ask=True, actions=None):
-    return RobotKnows(item=blinded(item), exchanges=exchanges, may_ask=may_ask, actions=actions)
+    return RobotKnows(item=blind_item(item), exchanges=exchanges, may_ask=may_ask, actions=actions)
 
 
 @pytest.fixture

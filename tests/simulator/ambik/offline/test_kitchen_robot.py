@@ -8,9 +8,9 @@ from shared_data import shared_path
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import Pair, PairItem, Scenario, ScenarioItem
 from simulator.ambik.kitchen.openings import Case
-from simulator.ambik.kitchen.reasoning import affirmed, judge, kitchen_case, kitchen_options
+from simulator.ambik.kitchen.reasoning import affirmed_part, judge, kitchen_case, kitchen_options
 from simulator.ambik.players import ROBOTS, OfflineRobot
-from simulator.ambik.playing import RobotKnows, blinded
+from simulator.ambik.playing import RobotKnows, blind_item
 from simulator.ambik.selection import pair_items
 from simulator.ambik.terms import APPLIANCES
 from simulator.errors import InputError
@@ -180,7 +180,7 @@ def test_what_an_answer_tells_and_no_noun_takes_up_is_done_and_nothing_is_pasted
     ],
 )
 def test_what_an_answer_denies_is_left_out(answer, left):
-    assert affirmed(answer) == left
+    assert affirmed_part(answer) == left
 
 
 @pytest.fixture(scope="module")
@@ -199,26 +199,26 @@ async def _reply(name, item, *, may_ask=True, must_act=False, **options):
 @pytest.mark.parametrize("name", sorted(ROBOTS))
 async def test_robots_say_the_same_whether_the_answer_is_hidden_or_not(name, items):
     for item in items[:40]:
-        assert await _reply(name, item) == await _reply(name, blinded(item))
+        assert await _reply(name, item) == await _reply(name, blind_item(item))
 
 
 async def test_the_baselines_keep_to_their_answer(items):
     for item in items[:30]:
-        always = (await _reply("offline/always-asks", blinded(item))).move
+        always = (await _reply("offline/always-asks", blind_item(item))).move
         assert always["ask"]
         assert len(always["marked"]) > 1
-        assert "ask" not in (await _reply("offline/always-asks", blinded(item), must_act=True)).move
-        never = (await _reply("offline/never-asks", blinded(item))).move
+        assert "ask" not in (await _reply("offline/always-asks", blind_item(item), must_act=True)).move
+        never = (await _reply("offline/never-asks", blind_item(item))).move
         assert never["marked"] == [never["act"]]
-        kitchen = (await _reply("offline/kitchen", blinded(item))).move
+        kitchen = (await _reply("offline/kitchen", blind_item(item))).move
         assert kitchen["act"] == never["act"]
         assert len(kitchen["marked"]) > 1 or "ask" not in kitchen
 
 
 async def test_questions_are_in_the_language_of_the_page(items):
-    asking = next(one for one in items if judge(kitchen_case(blinded(one))).question)
-    english = await _reply("offline/kitchen", blinded(asking))
-    chinese = await _reply("offline/kitchen", blinded(asking), language="zh")
+    asking = next(one for one in items if judge(kitchen_case(blind_item(one))).question)
+    english = await _reply("offline/kitchen", blind_item(asking))
+    chinese = await _reply("offline/kitchen", blind_item(asking), language="zh")
     assert english.move["marked"] == chinese.move["marked"]
     assert english.text.isascii()
     assert "？" in chinese.text
@@ -234,7 +234,7 @@ def test_options_for_people_are_two_to_five_and_rest_on_nothing_hidden(items):
     for item in items:
         options = kitchen_options(item)
         assert 2 <= len(set(options)) == len(options) <= 5
-        assert options == kitchen_options(blinded(item)) == tuple(sorted(options))
+        assert options == kitchen_options(blind_item(item)) == tuple(sorted(options))
 
 
 def test_options_are_found_where_nothing_is_there_to_choose_from():
@@ -271,7 +271,7 @@ def test_a_scenario_without_a_plan_is_decided_by_its_instruction():
 
 
 def test_on_the_built_in_pairs_it_asks_where_a_good_robot_does(items):
-    asked = {item.id: judge(kitchen_case(blinded(item))).question is not None for item in items}
+    asked = {item.id: judge(kitchen_case(blind_item(item))).question is not None for item in items}
     rightly = [asked[item.id] == (item.type == "preferences") for item in items]
     assert sum(rightly) / len(rightly) > 0.9
 
@@ -279,7 +279,7 @@ def test_on_the_built_in_pairs_it_asks_where_a_good_robot_does(items):
 def test_on_the_published_calibration_pairs_too():
     path = shared_path("ambik", "ambik_calib_100.csv")
     pairs = pair_items(load_pairs(str(path), "all"))
-    asked = [judge(kitchen_case(blinded(item))).question is not None for item in pairs]
+    asked = [judge(kitchen_case(blind_item(item))).question is not None for item in pairs]
     rightly = [asks == (item.type == "preferences") for asks, item in zip(asked, pairs, strict=True)]
     assert len(rightly) == 200
     assert sum(rightly) / len(rightly) > 0.9

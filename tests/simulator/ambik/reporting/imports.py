@@ -28,7 +28,7 @@ THRESHOLD = {"q_hat": 0.51, "n_calibration": 20, "epsilon": 0.2, "rank": 17}
 
 
 def brought(log, *paths, data=None, name=None, duplicates="refuse"):
-    """What an import of some files says."""
+    """Import some files, and return what was read."""
     sources = read_sources(paths, data=data, duplicates=duplicates)
     assert sources.unreadable == ()
     with LogWriter(log, durable=False) as writer:

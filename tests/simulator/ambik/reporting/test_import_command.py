@@ -19,7 +19,7 @@ from simulator.ambik.reporting.exporting import write_run_lines
 from simulator.ambik.reporting.groups import from_runs
 from simulator.ambik.reporting.results import results_of
 from simulator.ambik.trial_log import calibration_of, decisions, exchanges_of, options_of, played_of
-from simulator.asking import askings
+from simulator.asking import read_asking
 from simulator.commands.asking_measures import rows
 
 from .imports import RUNS, THRESHOLD, brought, foreign, lines_of, told, written
@@ -69,7 +69,7 @@ def test_a_report_tells_the_same_of_the_file_and_of_its_runs(exported, imported,
 
 def test_what_was_asked_and_scored_is_the_same(log, imported):
     with LogReader(log) as before, LogReader(imported) as after:
-        assert rows(askings(before, RUNS).askings) == rows(askings(after, RUNS).askings)
+        assert rows(read_asking(before, RUNS).askings) == rows(read_asking(after, RUNS).askings)
         assert [one.before.asked for one in exchanges_of(played_of(after, ["kitchen"]))] == [
             one.before.asked for one in exchanges_of(played_of(before, ["kitchen"]))
         ]

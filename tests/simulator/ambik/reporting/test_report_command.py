@@ -24,7 +24,7 @@ from simulator.ambik.terms import DEFAULT
 from simulator.ambik.trial_log import decisions, exchanges_of, first_decisions, played_of
 from simulator.errors import InputError
 from simulator.reporting.render import report_json
-from simulator.reports import print_whole, run_summary
+from simulator.reports import print_run_report, run_summary
 
 from .reports import sections
 
@@ -341,7 +341,7 @@ def test_withdrawals_are_reported_at_the_top(call, log, tmp_path):
         found = run_summary(reader, BENCHMARK, ["kitchen"])
     statuses = {"completed": len(kept), "erased": 1}
     assert found.endings.statuses == report_json(found)["statuses"] == statuses
-    print_whole(console := Console(record=True, width=100, quiet=False), found)
+    print_run_report(console := Console(record=True, width=100, quiet=False), found)
     assert f"kitchen  {len(kept)} completed, 1 erased" in console.export_text()
     told = call("report", "kitchen", "--log", path).stdout
     assert told.startswith(f"\nkitchen  {len(kept)} completed, 1 erased\n")

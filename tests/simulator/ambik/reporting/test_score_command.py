@@ -31,13 +31,13 @@ def scored(call, *arguments, code=0):
 
 
 def data(told, name):
-    """What programs read of a section."""
+    """Return the data of a section for programs."""
     return sections(told)[name]["data"]
 
 
 @pytest.fixture(scope="module")
 def everything(published):
-    """What is told of the folder of published files, as JSON."""
+    """Return the report on the folder of published files, as JSON."""
     return report_json(report(files=[published]))
 
 

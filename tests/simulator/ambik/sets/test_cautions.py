@@ -11,7 +11,7 @@ from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution
 from simulator.ambik.coverage import report_of
 from simulator.ambik.records import Calibrated
 from simulator.ambik.terms import DEFAULT
-from simulator.reporting import plain
+from simulator.reporting import plain_values
 
 
 @pytest.mark.each(
@@ -35,6 +35,6 @@ def test_a_caution_names_its_numbers(told: Caution, said: str) -> None:
 def test_in_files_a_caution_is_its_sentence() -> None:
     calibrated = Calibrated(q_hat=math.inf, n=3, epsilon=0.2, rank=4, nonconformities=(0.1, 0.2, 0.3))
     report = report_of(calibrated, (), DEFAULT)
-    written = plain(report)
+    written = plain_values(report)
     assert written["warnings"] == [str(one) for one in report.warnings] != []
     assert written["statement"] == str(MARGINAL)

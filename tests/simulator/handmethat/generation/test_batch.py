@@ -91,7 +91,7 @@ def test_an_interrupted_batch_goes_on_to_the_same_files(
     monkeypatch.setattr(batch, "_GROUP", 4)
     told = 0
 
-    def tell(tally: Tally) -> None:
+    def report(tally: Tally) -> None:
         nonlocal told
         told += tally.attempts
         if told >= after:
@@ -101,13 +101,13 @@ def test_an_interrupted_batch_goes_on_to_the_same_files(
     out = tmp_path / "out"
     assert after < total
     with pytest.raises(Stop):
-        generate_folder(PLAN, out, tell=tell)
+        generate_folder(PLAN, out, report=report)
     assert (out / JOURNAL).exists()
     # Killed while writing: half a line, and a file that is not in the journal.
     with (out / JOURNAL).open("a") as journal:
         journal.write('{"attempts": 4, "ke')
     before: list[int] = []
-    generate_folder(PLAN, out, tell=lambda tally: before.append(tally.attempts))
+    generate_folder(PLAN, out, report=lambda tally: before.append(tally.attempts))
     assert before[0] == after // 4 * 4
     assert sum(before) == total
     assert contents(out) == contents(whole)

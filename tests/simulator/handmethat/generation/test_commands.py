@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from app import cli
 from simulator.errors import InputError
 from simulator.handmethat.items import Task
-from simulator.handmethat.statistics import facts_of, spread, statistics
+from simulator.handmethat.statistics import facts_of, statistics, summarise
 
 SMALL = ("--templates", "3,31,33,66", "--workers", "1")
 
@@ -69,11 +69,11 @@ def test_wrong_options_are_refused(args: tuple[str, ...], message: str) -> None:
 
 
 def test_the_statistics_are_right_on_numbers_worked_out_by_hand(task: Task) -> None:
-    one = spread("plan", [1, 2, 3, 4])
+    one = summarise("plan", [1, 2, 3, 4])
     assert (one["mean"], one["least"], one["most"]) == (2.5, 1, 4)
     assert one["sd"] == pytest.approx((5 / 3) ** 0.5)
     assert one["quantiles"] == pytest.approx((1.15, 1.75, 2.5, 3.25, 3.85))
-    assert spread("plan", [7])["sd"] == 0
+    assert summarise("plan", [7])["sd"] == 0
     facts = facts_of(task, pool=3, strict=True)
     assert (facts.plan, facts.shown, facts.specifiers) == (2, 2, 1)
     assert facts.meant == len(task.in_meaning) and facts.said == len(task.in_utterance)

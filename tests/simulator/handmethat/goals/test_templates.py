@@ -9,13 +9,7 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.handmethat.goals.model import X_IS_TYPE, Y_IS_TYPE, Goal, Subgoal
-from simulator.handmethat.goals.templates import (
-    instantiate,
-    read_patterns,
-    template,
-    template_set,
-    templates,
-)
+from simulator.handmethat.goals.templates import instantiate, read_patterns, template, template_set, templates
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.scene import SceneRules, Stock, sample_stock
 

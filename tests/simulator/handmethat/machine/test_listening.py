@@ -1,4 +1,4 @@
-"""What an answer may tell."""
+"""Facts that an answer may reveal."""
 
 from __future__ import annotations
 

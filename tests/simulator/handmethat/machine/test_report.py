@@ -18,7 +18,7 @@ from simulator.handmethat.machine import MACHINE
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reports import paper_cell, scored_episodes
 from simulator.reporting import report_latex
-from simulator.reports import build_report, print_whole
+from simulator.reports import build_report, print_run_report
 
 ASK = "question: where is the object you want"
 
@@ -189,7 +189,7 @@ def test_the_table_as_csv_latex_json_and_text(put, reader, lamp, wrong):
     assert "96.0 (100.0, 4.0) & {--} & -40.0 (0.0) & {--} &" in latex
     console = Console(width=200)
     with console.capture() as capture:
-        print_whole(console, made)
+        print_run_report(console, made)
     text = capture.get()
     assert "96.0 (100.0, 4.0)" in text
     assert "Gain per question allowed" in text

@@ -1,4 +1,4 @@
-"""What people see, and what they must not."""
+"""Pages show what people may see, and nothing that they must not."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_the_result_shows_everything(run, kitchen, lamp, language):
     told = replace(kitchen, listener=((kitchen.utterance, 0.5), (kitchen.meaning, 0.25)), goal="(open box#0)")
-    assert "3" in show.why(told, language)
+    assert "3" in show.level_explanation(told, language)
     played = await run(told, [ASK, *lamp], language=language)
     verdict, _, readings, *_ = result(replay(told, language, played.turns), "robot", in_study=False).blocks
     assert verdict.figures[0].value == "86"
@@ -232,5 +232,5 @@ async def test_in_full_mode_every_thing_is_shown_once(run, task):
 
 
 def test_why_has_a_sentence_for_every_level(kitchen):
-    sentences = {show.why(replace(kitchen, level=level), "en") for level in (1, 2, 3, 4)}
+    sentences = {show.level_explanation(replace(kitchen, level=level), "en") for level in (1, 2, 3, 4)}
     assert len(sentences) == 4

@@ -1,4 +1,4 @@
-"""Which meanings there are and how likely each is (spec 6)."""
+"""The meanings and their probabilities (spec 6)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ import pytest
 
 from simulator.handmethat.generation.generate import groundings_of
 from simulator.handmethat.hierarchy import hierarchy
-from simulator.handmethat.meanings.enumerate import (
-    arguments_of,
-    descriptions,
-    useful_by_argument,
-)
+from simulator.handmethat.meanings.enumerate import arguments_of, descriptions, useful_by_argument
 from simulator.handmethat.meanings.model import QUESTS, Meaning, changeable, describe, matching
 from simulator.handmethat.meanings.prior import prior
 from simulator.handmethat.profiles import load_profiles
@@ -46,7 +42,7 @@ def enumerate_meanings(world, state, quest, rewards, targets, profile):
 
 
 def extents(table):
-    """What fits each description, as bit sets."""
+    """Return the things that fit each description, as bit sets."""
     return [int.from_bytes(row.tobytes(), "little") for row in table.extents]
 
 

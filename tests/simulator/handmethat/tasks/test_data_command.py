@@ -15,7 +15,7 @@ from simulator.handmethat.checking import checker, find_episodes, register
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, make_split, write_split
 from simulator.handmethat.items import Task
-from simulator.tables.registering import say_added
+from simulator.tables.registering import print_added
 
 GOAL = "(and (forall (?x - phyobj) (or (not (type-rag ?x)) (inside ?x sink))))"
 NAMES = ("task-bring_me-64-0-2", "task-bring_me-64-1-2")
@@ -39,7 +39,7 @@ def test_published_episodes_are_registered_and_loaded_by_name(
 ) -> None:
     with pytest.raises(InputError, match=r"2 episodes, but 10000 or 116146 were published.*--partial"):
         register(published)
-    say_added(register(published, "handmethat", True))
+    print_added(register(published, "handmethat", True))
     assert "episodes 2, level 1 0, level 2 2" in capsys.readouterr().out
     assert [task.id for task in load_tasks("handmethat")] == list(NAMES)
     assert [task.id for task in load_tasks("handmethat", split="test")] == [NAMES[1]]
@@ -95,7 +95,7 @@ def test_all_sets_of_a_folder_are_registered(
     own.rename(deep / "mine.json")
     names = [f"task-bring_me-64-{number}-2.json" for number in (5, 6, 7)]
     write_split(make_split(names, dict.fromkeys(names, "test")), deep / SPLIT_FILE)
-    say_added(register(published, "handmethat", True))
+    print_added(register(published, "handmethat", True))
     assert "episodes 6, level 1 0, level 2 6" in capsys.readouterr().out.replace("\n", " ")
     assert [file.name for file in find_episodes(published)].count(SPLIT_FILE) == 2
     loaded = [one.id for one in load_tasks("handmethat")]

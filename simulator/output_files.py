@@ -11,7 +11,7 @@ from uuid import uuid4
 from simulator.errors import InputError
 
 
-def write_whole(path: Path | str, content: bytes | str | Iterable[str]) -> Path:
+def write_atomically(path: Path | str, content: bytes | str | Iterable[str]) -> Path:
     """Write a file atomically: an old version stays until the new one is complete. Missing folders are made.
 
     `content`: bytes, or text or an iterable of texts, written as UTF-8 with line feeds unchanged.

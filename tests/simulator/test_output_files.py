@@ -1,31 +1,31 @@
-"""Files that are there whole or not at all."""
+"""Files are complete or absent."""
 
 from __future__ import annotations
 
 import pytest
 
 from simulator.errors import InputError
-from simulator.whole import write_whole
+from simulator.output_files import write_atomically
 
 
 @pytest.mark.parametrize(
     "content", [b"a\nb\xc3\xbc\n", "a\nbü\n", ["a\n", "bü\n"], (one for one in ("a\nb", "ü\n"))]
 )
 def test_what_is_written_are_the_same_bytes(tmp_path, content):
-    path = write_whole(tmp_path / "new" / "file.txt", content)
+    path = write_atomically(tmp_path / "new" / "file.txt", content)
     assert path.read_bytes() == "a\nbü\n".encode()
     assert [one.name for one in path.parent.iterdir()] == ["file.txt"]
 
 
 def test_what_was_there_stays_if_writing_breaks_off(tmp_path):
-    path = write_whole(tmp_path / "file.txt", "before")
+    path = write_atomically(tmp_path / "file.txt", "before")
 
     def parts():
         yield "after"
         raise RuntimeError("broken off")
 
     with pytest.raises(RuntimeError):
-        write_whole(path, parts())
+        write_atomically(path, parts())
     assert path.read_text() == "before"
     assert [one.name for one in tmp_path.iterdir()] == ["file.txt"]
 
@@ -33,4 +33,4 @@ def test_what_was_there_stays_if_writing_breaks_off(tmp_path):
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="below cannot be written"):
-        write_whole(tmp_path / "file" / "below", "x")
+        write_atomically(tmp_path / "file" / "below", "x")
