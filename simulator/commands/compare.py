@@ -96,7 +96,7 @@ def comparison(
     """
     names = list(dict.fromkeys(runs))
     if len(names) < 2:
-        raise InputError("Name two or more different runs; askback log list shows them.")
+        raise InputError("Name two or more runs that differ; askback log list shows them.")
     benchmark = one_benchmark(reader, names)
     frame = frames.episodes(reader, names, exclude_aborted=exclude_aborted)
     present = {metric.name: metric for metric in present_metrics(benchmark, frame)}
