@@ -190,7 +190,7 @@ def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fa
         row = _Row.model_validate(record)
     except ValidationError as error:
         raise InputError(str(first_fault(error, record))) from error
-    if not (row.l2l and row.l2l[0]):
+    if not (row.l2l and row.l2l[0][1:]):  # nothing, or the greeting alone
         return None
     if [bool(SPEAKER.match(line)) for line in row.l2l[0][:2]] == [False, True]:
         raise InputError("l2l[0] begins with the seeker; the provider's greeting must come first")

@@ -89,7 +89,7 @@ def test_rows_of_tasks_that_were_not_played_are_counted(tmp_path):
     unplayed |= {"gold_structure": ["0", "1", "1.1"], "l2l": [[], []]}
     path = tmp_path / "whole.json"
     types = [[record(background=f"Baker {kind}.{place}") for place in range(10)] for kind in range(26)]
-    types += [[unplayed] * 10 for _ in range(5)]
+    types += [[unplayed | {"l2l": [["Jax: what can help you?"]]}] * 10, *[[unplayed] * 10] * 4]
     path.write_text(json.dumps(types), encoding="utf-8")
     read = read_results(path)
     assert (len(read.dialogues), read.unplayed, read.faults) == (260, 50, ())
