@@ -119,7 +119,10 @@ def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = 
     rows = [reader.run(run) for run in dict.fromkeys(runs)]
     frame = pd.DataFrame([row for run in rows for row in _episodes_of(reader, run, exclude_aborted)])
     # Report sections may refer to any declared metric, even if it was never scored.
-    declared = (name for run in rows for name in _declared_metrics(catalog.find(run.benchmark)))
+    benchmarks = [catalog.find(run.benchmark) for run in rows]
+    declared = [name for benchmark in benchmarks for name in _declared_metrics(benchmark)]
+    if frame.empty:
+        declared += [benchmark.metrics[0].name for benchmark in benchmarks]
     return frame.reindex(columns=list(dict.fromkeys((*EPISODE_COLUMNS, *frame, *declared))))
 
 
@@ -145,7 +148,8 @@ def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
                 }
                 for turn in played.turns
             )
-    return pd.DataFrame(rows, columns=["run", "episode", "item", "number", "seat", "kind", *_TURN_FIELDS[2:]])
+    columns = ["run", "episode", "item", "number", "seat", "kind", *_TURN_FIELDS[2:]]
+    return pd.DataFrame(rows, columns=columns).astype({"seconds": float})
 
 
 def judgments(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:

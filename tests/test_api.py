@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import BaseModel, Field
 
@@ -177,6 +178,14 @@ def test_a_benchmark_that_is_defined_anew_takes_the_place_of_the_former_one():
         (lambda: askback.run(GUESSING, rules={"lives": 3}), ["lives", "guesses"]),
         (lambda: askback.run(GUESSING, rules={"guesses": 0}), ["guesses", "1"]),
         (lambda: askback.run("clarq", rules={"turns": 3}), ["clarq has no rule turns", "turn_limit"]),
+        (lambda: askback.run("clarq", rules={"turn_limit": 0}), ["turn_limit is 0", "greater than 0"]),
+        (lambda: askback.run("clarq", items=["gather-resources-1"]), ["'gather-resources-1' is not an item"]),
+        (lambda: askback.run(GUESSING, items=["n1"]), ["'n1' is not a Number"]),
+        # The log could not be read again after a seed that is no whole number.
+        (lambda: askback.run(GUESSING, seed=1.0), ["seed is 1.0, not a whole number"]),
+        (lambda: askback.run(GUESSING, seed=True), ["seed is True, not a whole number"]),
+        (lambda: askback.run(GUESSING, repeat=0), ["repeat is 0; it must be at least 1"]),
+        (lambda: askback.run(GUESSING, limit=-1), ["limit is -1; it must be at least 1"]),
         (lambda: askback.run("clarq", seeker="openai/gpt-4o", limit=1), ["OPENAI_API_KEY"]),
     ],
 )
@@ -185,6 +194,11 @@ def test_mistakes_are_errors_of_askback(call, named, monkeypatch):
     with pytest.raises(askback.AskbackError) as refused:
         call()
     assert all(word in str(refused.value) for word in named)
+
+
+def test_numbers_of_numpy_are_numbers():
+    run = askback.run(GUESSING, seed=np.int64(3), repeat=np.int64(2), limit=np.int64(2))
+    assert run == askback.run(GUESSING, seed=3, repeat=2, limit=2)
 
 
 def test_what_is_not_in_the_log_is_an_error(tmp_path):

@@ -25,7 +25,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Episode, Run, Status, Turn
 from simulator.clarq.benchmark import BENCHMARK
-from simulator.clarq.compose import contains, strip_speaker
+from simulator.clarq.compose import SPEAKER, contains, strip_speaker
 from simulator.clarq.data import PROVIDER, SEEKER, is_farewell, item_row, read_item
 from simulator.clarq.experts import Situation
 from simulator.clarq.score import score_dialogue, score_rows, spoken_lines
@@ -152,7 +152,7 @@ def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Results
     dialogues: list[Dialogue] = []
     faults: list[Fault] = []
     unplayed = 0
-    first_rows: dict[tuple[int, str], str] = {}
+    first_rows: dict[str, str] = {}
     types = read_json(path)
     if not isinstance(types, list) or not any(isinstance(tasks, list) for tasks in types):
         raise InputError(f"{path}: expected a list of task types, each a list of tasks")
@@ -171,7 +171,7 @@ def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Results
             if dialogue is None:
                 unplayed += 1
                 continue
-            earlier = first_rows.setdefault((number, json.dumps(record, sort_keys=True)), row)
+            earlier = first_rows.setdefault(json.dumps(record, sort_keys=True), row)
             if earlier != row:
                 problem = "repeats type {}, task {}".format(*earlier.split("."))
                 warning = Fault(str(path), row, 0, CODE, f"{problem}; counted again", "warning")
@@ -190,8 +190,10 @@ def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fa
         row = _Row.model_validate(record)
     except ValidationError as error:
         raise InputError(str(first_fault(error, record))) from error
-    if not (row.l2l and row.l2l[0]):
+    if not (row.l2l and row.l2l[0][1:]):  # nothing, or the greeting alone
         return None
+    if [bool(SPEAKER.match(line)) for line in row.l2l[0][:2]] == [False, True]:
+        raise InputError("l2l[0] begins with the seeker; the provider's greeting must come first")
     texts = [strip_speaker(line) for line in row.all_response.splitlines() if line.strip()]
     indices = row.gold_structure[1:] if row.gold_structure[:1] == [OPENING] else row.gold_structure
     if len(texts) != len(indices) + 1:

@@ -96,7 +96,7 @@ def comparison(
     """
     names = list(dict.fromkeys(runs))
     if len(names) < 2:
-        raise InputError("Name two or more runs; askback log list shows them.")
+        raise InputError("Name two or more runs that differ; askback log list shows them.")
     benchmark = one_benchmark(reader, names)
     frame = frames.episodes(reader, names, exclude_aborted=exclude_aborted)
     present = {metric.name: metric for metric in present_metrics(benchmark, frame)}
@@ -205,12 +205,14 @@ def _compare_two(
     baseline, other = means[first].astype(float), means[second].astype(float)
     items = means.index.get_level_values("item")
     clusters = items.map(cluster).tolist()
-    differences = (other - baseline).groupby(clusters).mean().to_numpy(dtype=np.float64)
+    differences = (other - baseline).groupby(clusters)
+    # Sums, so that the test is one of the mean difference if the clusters differ in size.
+    sums, spread = differences.sum().to_numpy(np.float64), differences.mean().to_numpy(np.float64)
     n, bounds = items.nunique(), (-1.0, 1.0) if metric.is_share else None
     difference = paired_bootstrap(baseline.tolist(), other.tolist(), clusters, bounds=bounds)._replace(n=n)
     if metric.graded:
-        p = permutation_p(differences)
+        p = permutation_p(sums)
     else:
-        p = mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, differences)
+        p = mcnemar_or_permutation(baseline.tolist(), other.tolist(), clusters, sums)
     mean, second_mean = float(baseline.mean()), float(other.mean())
-    return Pair(first, second, n, mean, second_mean, difference, p, p, detectable(differences))
+    return Pair(first, second, n, mean, second_mean, difference, p, p, detectable(spread))

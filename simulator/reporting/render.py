@@ -81,7 +81,7 @@ def report_csv(report: Report) -> str:
 def report_latex(report: Report) -> str:
     """Return the tables of a report as LaTeX, one after another."""
     return "\n".join(
-        latex_table(table, name, section.title)
+        latex_table(table, name, _caption(report, section, table))
         for section in report.sections
         for name, table in section.named_tables()
     )
@@ -105,7 +105,8 @@ def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_A
     for section in report.sections:
         for name, table in section.named_tables():
             written.append(write_atomically(folder / f"{name}.csv", table.to_csv()))
-            written.append(write_atomically(folder / f"{name}.tex", latex_table(table, name, section.title)))
+            latex = latex_table(table, name, _caption(report, section, table))
+            written.append(write_atomically(folder / f"{name}.tex", latex))
         for figure in section.figures:
             written += _save_figure(figure, folder, suffixes)
         if section.text:
@@ -118,10 +119,18 @@ def latex_table(table: Table, label: str, caption: str) -> str:
     head = (
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{escape_latex(table.title or caption)}}}",
+        rf"\caption{{{escape_latex(caption)}}}",
         rf"\label{{tab:{label}}}",
     )
     return "\n".join([*head, table.to_latex(siunitx=True) + r"\end{table}", ""])
+
+
+def _caption(report: Report, section: Section, table: Table) -> str:
+    """Return a table's title; after its section's, if other sections have a table of this title, too."""
+    titles = [{other.title for other in (*part.tables, *part.exact)} for part in report.sections]
+    if table.title and sum(table.title in title for title in titles) > 1:
+        return f"{section.title}. {table.title}"
+    return table.title or section.title
 
 
 def html_page(report: Report) -> str:

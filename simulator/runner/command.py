@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from operator import index
 from pathlib import Path
 from typing import Any, Final
 
@@ -305,6 +306,8 @@ def play_run(
         # Seats find it by name; running a notebook's cell again replaces it.
         catalog.register(benchmark)
     declared = catalog.find(benchmark if isinstance(benchmark, str) else benchmark.name)
+    seed, repeat = _whole("seed", seed), _whole("repeat", repeat, least=1)
+    limit = None if limit is None else _whole("limit", limit, least=1)
     request = RunRequest(
         machine=machine_of(declared),
         seats=_seats(declared, seats),
@@ -342,6 +345,16 @@ def _warn_of_failure(path: Path, run: str) -> None:
         _log.warning("askback: no episode of %s was played to its end: %s", run, next(iter(reasons)))
 
 
+def _whole(name: str, value: Any, *, least: int | None = None) -> int:
+    """Return a number, also one of numpy's, as Python's own, the only kind that the log can store."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InputError(f"{name} is {value!r}, not a whole number.")
+    number = index(value)
+    if least is not None and number < least:
+        raise InputError(f"{name} is {number}; it must be at least {least}.")
+    return number
+
+
 def _as_list(base_url: str | Sequence[str] | None) -> list[str] | None:
     return [base_url] if isinstance(base_url, str) else list(base_url or ()) or None
 
@@ -360,12 +373,12 @@ def _items(
         if benchmark.load is None:
             raise InputError(f"{benchmark.name} has several kinds of items; pass those to play (items=…).")
         items = benchmark.load(data)
-    elif benchmark.item is not None:
+    else:
         for item in items:
-            if not isinstance(item, benchmark.item):
-                kind = benchmark.item.__name__
+            if not isinstance(item, benchmark.item) if benchmark.item else isinstance(item, str | Mapping):
+                kind = f"a {benchmark.item.__name__}" if benchmark.item else "an item"
                 raise InputError(
-                    f"items: {item!r} is not a {kind}; pass objects as {benchmark.name} loads them."
+                    f"items: {item!r} is not {kind}; pass objects as {benchmark.name} loads them."
                 )
     return tuple(items) if limit is None else draw_strata(items, limit, lambda item: (), seed)
 
@@ -375,7 +388,7 @@ def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[s
     if model is not None and (unknown := [rule for rule in rules if rule not in model.model_fields]):
         known = ", ".join(model.model_fields)
         raise InputError(f"{benchmark.name} has no rule {unknown[0]}; its rules: {known}.")
-    if benchmark.rules is None:
+    if model is None:
         return dict(rules)
-    options: dict[str, Any] = read_fields(benchmark.rules, rules).model_dump(mode="json")
-    return options
+    options: dict[str, Any] = read_fields(model, rules).model_dump(mode="json")
+    return options if benchmark.rules is not None else {name: options[name] for name in rules}

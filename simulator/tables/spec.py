@@ -25,6 +25,13 @@ SUFFIXES: Final = (".csv", ".json", ".jsonl")
 _ROWS: Final = 200
 _HEAD: Final = 1 << 20
 _BOM: Final = b"\xef\xbb\xbf"
+# First bytes -> what such a file is, and the way out.
+_NO_TEXT: Final = {
+    b"\x1f\x8b": "is compressed (gzip); unpack it first",
+    b"PK\x03\x04": "is a zip archive or a spreadsheet; unpack it, or save it as CSV UTF-8",
+    b"\xff\xfe": "is UTF-16, not UTF-8; save it as UTF-8",
+    b"\xfe\xff": "is UTF-16, not UTF-8; save it as UTF-8",
+}
 
 
 class Contents(Protocol):
@@ -265,10 +272,13 @@ def why_unreadable(path: Path) -> str:
     """Return why a file cannot be read at all, as any kind; empty if it may be readable."""
     try:
         with path.open("rb") as file:
-            if not file.read(1):
-                return "is empty"
+            start = file.read(4)
+        if not start:
+            return "is empty"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
+    if what := next((what for mark, what in _NO_TEXT.items() if start.startswith(mark)), ""):
+        return what
     separator = other_separator(header_of(path)) if is_csv(path) else ""
     return f"columns are separated by {separator}; save it as CSV with commas" if separator else ""
 
@@ -289,7 +299,8 @@ def head_of(path: Path) -> tuple[Mapping[str, Any], ...]:
         return ()
     try:
         with path.open("rb") as file:
-            text = file.read(_HEAD).removeprefix(_BOM).decode("utf-8", "ignore").strip()
+            # Up to the end of a line, since a first row may be longer than the head.
+            text = (file.read(_HEAD) + file.readline()).removeprefix(_BOM).decode("utf-8", "ignore").strip()
     except OSError:
         return ()
     return tuple(islice(first_objects(text), _ROWS))

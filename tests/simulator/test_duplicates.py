@@ -169,7 +169,7 @@ def clarq_file(path: Path) -> Path:
         "l2l": [said],
     }
     other = {**row, "l2l": [[*said[:1], "How is bread made?", *said[2:]]]}
-    path.write_text(json.dumps([[row, other, row], []]), encoding="utf-8")
+    path.write_text(json.dumps([[row, other], [row]]), encoding="utf-8")
     return path
 
 
@@ -178,7 +178,7 @@ def test_clarq_dialogues_that_are_there_twice_count_once(tmp_path: Path, ask: Ca
     refused, kept = read_results(path), read_results(path, "keep")
     assert (len(refused.dialogues), len(kept.dialogues)) == (2, 3)
     assert [(one.task, one.code, one.message) for one in refused.faults if one.code == CODE] == [
-        ("1.2", CODE, "repeats type 1, task 0")
+        ("2.0", CODE, "repeats type 1, task 0")
     ]
     assert [one.message for one in kept.faults if one.code == CODE] == [
         "repeats type 1, task 0; counted again"

@@ -200,7 +200,8 @@ def test_frames_of_nothing_have_their_columns(path):
     with LogWriter(path, durable=False) as log:
         log.put(Run(id="empty", benchmark=BENCHMARK, setup="L2L", seed=0))
     with LogReader(path) as reader:
-        assert [*frames.episodes(reader, ["empty"]).columns] == [*frames.EPISODE_COLUMNS]
+        assert [*frames.episodes(reader, ["empty"]).columns] == [*frames.EPISODE_COLUMNS, "success"]
+        assert frames.turns(reader, ["empty"])["seconds"].dtype == float
         for read in (frames.turns, frames.judgments, frames.calls):
             assert {"run", "episode"} <= set(read(reader, ["empty"]).columns)
             with pytest.raises(NotInLog):

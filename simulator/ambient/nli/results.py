@@ -79,7 +79,7 @@ class NliResults:
             elif path.name in LOGITS.values():
                 self.problems.append(f"{path}: needs both dev and test logits; name the folder")
             elif records := self._predictions(path):
-                name = path.parent.resolve().name if path.name == PREDICTIONS else path.stem
+                name = path.parent.resolve().name if path.stem == Path(PREDICTIONS).stem else path.stem
                 self._add_predictions(name, name, records)
         for folder, files in seeds.items():
             self._add_seeds(folder.resolve().name, self._seeds(files))
@@ -240,8 +240,8 @@ def read_nli_results(
     results, paths = NliResults(load, models=[*first]), dict[Path, None]()
     for file in files:
         folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
-        standard = file.name == PREDICTIONS or file.name.endswith("_logits.jsonl")
-        paths[file if file.suffix == ".jsonl" and not standard else folder] = None
+        whole = file.name == PREDICTIONS or file.name.endswith("_logits.jsonl") or seed_of(file) is not None
+        paths[folder if whole else file] = None
     results.read([*paths])
     results.gold = results.gold or tuple(example.labels for example in examples if example.split == "test")
     results.add_baselines()

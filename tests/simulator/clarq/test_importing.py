@@ -89,7 +89,8 @@ def test_a_whole_published_file_is_imported_scored_and_audited(tmp_path):
     """Types 27 to 31 were not played; one row is faulty."""
     unplayed = RECORD | {"gold_structure": ["0", "1", "1.1"], "l2l": [[], []]}
     path, log = tmp_path / "results.json", tmp_path / "log.sqlite"
-    types = [[RECORD]] * 25 + [[RECORD | {"all_response": 3}, RECORD]] + [[unplayed] * 2] * 5
+    types = [[RECORD | {"background": f"Baker {kind}."}] for kind in range(25)]
+    types += [[RECORD | {"all_response": 3}, RECORD], *[[unplayed] * 2] * 5]
     path.write_text(json.dumps(types), encoding="utf-8")
     told = CliRunner().invoke(
         cli, ["import", "clarq-results", str(path), "--run", "whole", "--log", str(log)]

@@ -68,10 +68,11 @@ def test_a_faulty_row_is_left_out_and_named_by_task_and_field(tmp_path):
         ({"background_splitted": ["a"]}, "background_splitted has too few entries (1; at least 5)"),
         ({"l2l": [["Jax: hello", 3]]}, "l2l"),
         ({"l2l": None}, "l2l is null, not a list"),
+        ({"l2l": [record()["l2l"][0][1:]]}, "l2l[0] begins with the seeker"),
     )
     path = tmp_path / "r.json"
     rows = [record(), *(record(**changes) for changes, _ in odd), "no row", record(background="You bake.")]
-    path.write_text(json.dumps([rows, {}, [record()]]), encoding="utf-8-sig")
+    path.write_text(json.dumps([rows, {}, [record(background="You fry.")]]), encoding="utf-8-sig")
     read = read_results(path)
     assert [one.task.id for one in read.dialogues] == ["1.0", f"1.{len(odd) + 2}", "3.0"]
     assert read.unplayed == 0
@@ -87,8 +88,8 @@ def test_rows_of_tasks_that_were_not_played_are_counted(tmp_path):
     unplayed = {key: value for key, value in record().items() if key != "all_response_exaplain"}
     unplayed |= {"gold_structure": ["0", "1", "1.1"], "l2l": [[], []]}
     path = tmp_path / "whole.json"
-    rows = [record(background=f"You are baker {place}.") for place in range(10)]
-    types = [rows] * 26 + [[unplayed] * 10 for _ in range(5)]
+    types = [[record(background=f"Baker {kind}.{place}") for place in range(10)] for kind in range(26)]
+    types += [[unplayed | {"l2l": [["Jax: what can help you?"]]}] * 10, *[[unplayed] * 10] * 4]
     path.write_text(json.dumps(types), encoding="utf-8")
     read = read_results(path)
     assert (len(read.dialogues), read.unplayed, read.faults) == (260, 50, ())

@@ -159,6 +159,17 @@ def test_the_members_of_a_pair_are_drawn_together(path):
     assert together["p"] > apart["p"]
 
 
+def test_clusters_may_differ_in_size(path):
+    """Both sentences of an example of AmbiEnt are exchanged together, and the test is of their sum."""
+    names = ("1_c.premise", "1_c.hypothesis", "2.premise", "3.hypothesis", "4.premise")
+    put_run(path, "a", {"accuracy": {name: [0.5] for name in names}}, "ambient")
+    changed = zip(names, (0.75, 0.75, 0.25, 0.25, 0.25), strict=True)
+    put_run(path, "b", {"accuracy": {name: [value] for name, value in changed}}, "ambient")
+    (row,) = tables(path, "a", "b")["accuracy"]
+    # Sums of 0.5, -0.25, -0.25 and -0.25 with any signs are never nearer to 0 than theirs.
+    assert (row["items"], row["p"]) == (5, 1.0)
+
+
 def test_every_metric_is_compared_or_those_that_are_named(path):
     for name in ("a", "b"):
         put_run(path, name, {"success": once([1.0, 0.0]), "aqd": once([2.0, 3.0])})

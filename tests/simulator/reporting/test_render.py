@@ -93,7 +93,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path):
 
 
 def test_latex_has_caption_label_and_columns_of_siunitx():
-    assert latex_table(TABLE, "means", "unused").splitlines() == [
+    assert latex_table(TABLE, "means", TABLE.title).splitlines() == [
         r"\begin{table}",
         r"\centering",
         r"\caption{Means \& \textless{}i\textgreater{}more\textless{}/i\textgreater{}}",
@@ -166,6 +166,14 @@ def test_a_table_with_its_sections_title_is_not_titled_again():
     assert Page(html_page(report)).texts.count("Votes") == 1
     (caption, _) = (line for line in report_latex(report).splitlines() if "caption" in line)
     assert "Votes" in caption
+
+
+def test_latex_tells_tables_of_one_title_apart():
+    sections = [Section(name=run, title=f"{run}: scores", tables=[TABLE]) for run in ("a", "b")]
+    (first, second) = (
+        line for line in report_latex(Report(title="r", sections=sections)).splitlines() if "caption" in line
+    )
+    assert first.startswith(r"\caption{a: scores. Means") and second.startswith(r"\caption{b: scores. Means")
 
 
 def test_sections_have_names_of_files_of_their_own():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -104,3 +105,23 @@ def test_rows_that_are_there_twice_are_left_out_or_kept(tmp_path: Path, kept: An
     assert [(fault.line, fault.severity) for fault in read.faults] == [
         (3, "warning" if kept == "keep" else "error")
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (gzip.compress(b'{"id": 1, "word": "x"}'), "is compressed (gzip); unpack it first"),
+        (b"PK\x03\x04rest", "is a zip archive or a spreadsheet; unpack it, or save it as CSV UTF-8"),
+        ('{"id": 1, "word": "x"}'.encode("utf-16"), "is UTF-16, not UTF-8; save it as UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_text_says_what_to_do(tmp_path: Path, content: bytes, told: str) -> None:
+    path, problems = tmp_path / "a.jsonl", Problems()
+    path.write_bytes(content)
+    assert TABLES.read_all([path], problems, owner="Askback") == {}
+    assert problems.unreadable == [f"{path}: {told}"]
+
+
+def test_a_first_row_may_be_longer_than_what_is_read_of_a_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"id": 1, "word": "x" * (1 << 20)}, {"id": 2, "word": "y"})
+    assert TABLES.kind_of(path) is WORDS

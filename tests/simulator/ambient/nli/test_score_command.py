@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from simulator.ambient.files.nli import NLI_LOGITS, PairScores, read_seed, write_seed
+from simulator.ambient.nli.results import read_nli_results
 from simulator.ambient.nli.table import paper_rows
 from simulator.ambient.records import SeedRecord
 from simulator.ambient.score_command import score_ambient_nli
@@ -239,3 +240,13 @@ def test_the_papers_values_are_those_of_the_specification():
     thresholds = {row.title: row.threshold for row in paper_rows()}
     assert thresholds["multi-label WANLI"] == -1.97
     assert thresholds["Uncertain NLI"]["contradiction"] == (0.03, 0.71)
+
+
+@pytest.mark.parametrize(("name", "model"), [("predictions.json", "mine"), ("gpt.jsonl", "gpt")])
+def test_predictions_may_have_another_name(tmp_path, name, model):
+    path = tmp_path / "mine" / name
+    path.parent.mkdir()
+    row = {"id": 1, "premise": "It rains.", "hypothesis": "It pours.", "labels": "neutral"}
+    path.write_text(json.dumps([row | {"prediction": "neutral"}]), encoding="utf-8")
+    results = read_nli_results([path], (), ())
+    assert (results.models[0].name, results.problems) == (model, [])
