@@ -306,8 +306,8 @@ def play_run(
         # Seats find it by name; running a notebook's cell again replaces it.
         catalog.register(benchmark)
     declared = catalog.find(benchmark if isinstance(benchmark, str) else benchmark.name)
-    seed, repeat = _whole("seed", seed), _whole("repeat", repeat, least=1)
-    limit = None if limit is None else _whole("limit", limit, least=1)
+    seed, repeat = _whole_number("seed", seed), _whole_number("repeat", repeat, least=1)
+    limit = None if limit is None else _whole_number("limit", limit, least=1)
     request = RunRequest(
         machine=machine_of(declared),
         seats=_seats(declared, seats),
@@ -345,7 +345,7 @@ def _warn_of_failure(path: Path, run: str) -> None:
         _log.warning("askback: no episode of %s was played to its end: %s", run, next(iter(reasons)))
 
 
-def _whole(name: str, value: Any, *, least: int | None = None) -> int:
+def _whole_number(name: str, value: Any, *, least: int | None = None) -> int:
     """Return a number, also one of numpy's, as Python's own, the only kind that the log can store."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputError(f"{name} is {value!r}, not a whole number.")

@@ -26,7 +26,7 @@ _ROWS: Final = 200
 _HEAD: Final = 1 << 20
 _BOM: Final = b"\xef\xbb\xbf"
 # First bytes -> what such a file is, and the way out.
-_NO_TEXT: Final = {
+_NOT_TEXT: Final = {
     b"\x1f\x8b": "is compressed (gzip); unpack it first",
     b"PK\x03\x04": "is a zip archive or a spreadsheet; unpack it, or save it as CSV UTF-8",
     b"\xff\xfe": "is UTF-16, not UTF-8; save it as UTF-8",
@@ -277,7 +277,7 @@ def why_unreadable(path: Path) -> str:
             return "is empty"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
-    if what := next((what for mark, what in _NO_TEXT.items() if start.startswith(mark)), ""):
+    if what := next((what for mark, what in _NOT_TEXT.items() if start.startswith(mark)), ""):
         return what
     separator = other_separator(header_of(path)) if is_csv(path) else ""
     return f"columns are separated by {separator}; save it as CSV with commas" if separator else ""

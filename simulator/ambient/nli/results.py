@@ -240,8 +240,10 @@ def read_nli_results(
     results, paths = NliResults(load, models=[*first]), dict[Path, None]()
     for file in files:
         folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
-        whole = file.name == PREDICTIONS or file.name.endswith("_logits.jsonl") or seed_of(file) is not None
-        paths[folder if whole else file] = None
+        in_folder = (
+            file.name == PREDICTIONS or file.name.endswith("_logits.jsonl") or seed_of(file) is not None
+        )
+        paths[folder if in_folder else file] = None
     results.read([*paths])
     results.gold = results.gold or tuple(example.labels for example in examples if example.split == "test")
     results.add_baselines()
