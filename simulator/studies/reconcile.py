@@ -208,18 +208,23 @@ def _paid(
     submitted: dict[str, list[Submission]] = {person: [] for person in current}
     unknown = 0
     erased = sum(place.erased for place in current.values())
+    finished = sum(place.erased and place.completed_at is not None for place in current.values())
     for submission in submissions:
         if submission.participant is None:
             yield Finding("nobody", "", f"Line {submission.line} of the export names nobody.")
         elif submission.participant in submitted:
             submitted[submission.participant].append(submission)
         else:
-            # An erased person looks like one who was never here; at most `erased` such lines are explained.
+            # An erased person looks like one who was never here: only as many lines are explained as people
+            # who are erased, and lines with another code than that of leaving as people who had finished.
             sentence = f"Line {submission.line} of the export ({submission.status}): the person has no place"
-            sentence += f" here; {erased} who had one are erased." if erased else " here, and never had one."
+            sentence += (
+                f" here; erased people who had one: {erased}." if erased else " here, and never had one."
+            )
             done = submission.status in _DONE
             unknown += done
-            explained = not done or unknown <= erased
+            left = submission.code in (*_NO_CODE, desk.study.completion_codes.returned)
+            explained = not done or unknown <= (erased if left else finished)
             yield Finding("not_here", submission.participant, sentence, explained=explained)
     for person, place in current.items():
         if submitted[person]:

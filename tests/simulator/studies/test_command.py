@@ -119,6 +119,9 @@ def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
     assert "mine is already paused" in run("pause", "mine", "--log", log).output
     assert "paused" in run("list", "--log", log).output
     assert "mine is open again" in run("open", "mine", "--log", log).output
+    file.write_text(file.read_text(encoding="utf-8").replace("amount: 1.25", "amount: 9"), encoding="utf-8")
+    with pytest.raises(InputError, match="opened with different content"):
+        run("progress", file, "--log", log)
 
 
 async def test_a_snapshot_holds_the_study_and_nobodys_identity(log, tmp_path):
