@@ -25,6 +25,7 @@ from simulator.studies.files import Study, read_study
 from simulator.studies.known import (
     absent_opposite,
     all_builtin,
+    check_studies,
     find_opened,
     find_study,
     study_file,
@@ -37,6 +38,7 @@ from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile
 from simulator.studies.steering import admit_as, close, desk_of, plan_of, study_statuses
+from trees.faults import first_and_more
 
 study_app = typer.Typer(
     no_args_is_help=True, help="Run studies with people: links, progress, participants, data."
@@ -125,6 +127,8 @@ def write_study(
 def check_study(study: StudyArgument, base_url: BaseUrlOption = None, timeout: TimeoutOption = None) -> None:
     """Show a study's places, time and pay, and test its models; exit code 1 if a model does not answer."""
     chosen = find_study(study)
+    if Path(study).is_file() and (faults := check_studies([Path(study)])):
+        raise InputError(first_and_more(faults))
     _print_plan(chosen)
     if not _models_answer(chosen, base_url, timeout):
         raise typer.Exit(1)

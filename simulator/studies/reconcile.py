@@ -25,6 +25,7 @@ from logs.query import Played
 from logs.rows import EXCLUDED, Episode
 from simulator.errors import InputError
 from simulator.studies.desk import StudyDesk
+from simulator.studies.pairing import PAID
 from simulator.studies.people import recognise
 from simulator.studies.quota import Place, State, cell_name
 
@@ -280,6 +281,8 @@ class Payment:
         reject: people who finished but were excluded by a researcher, and the reason.
         bonus: bonus per person in the study's currency, without zeros.
         unknown: pseudonyms of people who finished but have no platform id, or no valid one.
+        further_sets: number of sets beyond the first of each person, which a submission does not pay.
+        paid_exits: number of people who finished no set and left with the code ``paid_exit``.
     """
 
     approve: tuple[str, ...]
@@ -287,6 +290,8 @@ class Payment:
     reject: dict[str, str]
     bonus: dict[str, float]
     unknown: tuple[str, ...]
+    further_sets: int
+    paid_exits: int
 
     def write(self, folder: Path) -> tuple[Path, ...]:
         """Write a file for each non-empty list: one id per line, with reason or bonus after a comma."""
@@ -338,12 +343,17 @@ def payment_of(
             if score.metric == metric and score.value is not None:
                 for person in owners[score.episode_id] & earned.keys():
                     earned[person] += score.value * amount
+    exits = {
+        place.participant for place in desk.ledger() if place.state == "returned" and place.reason in PAID
+    }
     return Payment(
         approve=_names_of(names, (person for person in people if person not in failed)),
         review=_names_of(names, failed),
         reject={names[person]: reasons.get(person, "") for person in sorted(excluded & names.keys())},
         bonus={names[person]: due for person, due in earned.items() if person in names and due >= _CENT},
         unknown=tuple(person for person in people if person not in names),
+        further_sets=len(done) - len(people),
+        paid_exits=len(exits - people.keys()),
     )
 
 

@@ -296,8 +296,8 @@ class StudiesPage:
                 text_cell(row["participant"]),
                 _count(row["sets"]),
                 *(_number(row[name], form) for name, form in numbers.items()),
-                text_cell(", ".join(row["missed"])),
-                text_cell(", ".join(t(f"research.studies.flag.{name}") for name in row["signs"])),
+                text_cell(" · ".join(row["missed"])),
+                text_cell(" · ".join(t(f"research.studies.flag.{name}") for name in row["signs"])),
             ]
             for row in people.astype(object).where(people.notna(), None).to_dict("records")
         ]
