@@ -217,15 +217,16 @@ def _paid(
             submitted[submission.participant].append(submission)
         else:
             # An erased person looks like one who was never here: only as many lines are explained as people
-            # who are erased, and lines with another code than that of leaving as people who had finished.
+            # are erased, and lines with the code of a completion as people had finished.
             sentence = f"Line {submission.line} of the export ({submission.status}): the person has no place"
             sentence += (
                 f" here; erased people who had one: {erased}." if erased else " here, and never had one."
             )
             done = submission.status in _DONE
             unknown += done
-            left = submission.code in (*_NO_CODE, desk.study.completion_codes.returned)
-            explained = not done or unknown <= (erased if left else finished)
+            codes = desk.study.completion_codes
+            completes = submission.code in (codes.complete, codes.failed_check)
+            explained = not done or unknown <= (finished if completes else erased)
             yield Finding("not_here", submission.participant, sentence, explained=explained)
     for person, place in current.items():
         if submitted[person]:
