@@ -20,6 +20,7 @@ class Progress:
     Attributes:
         planned: number of episodes the run will have; None if its configuration does not say.
         erased: episodes of people who have withdrawn, which the other counts exclude.
+        replaced: aborted episodes of a study, whose places other people take; ``aborted`` excludes them.
     """
 
     planned: int | None = None
@@ -29,6 +30,7 @@ class Progress:
     aborted: int = 0
     failed: int = 0
     erased: int = 0
+    replaced: int = 0
 
     @property
     def done(self) -> int:

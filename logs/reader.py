@@ -351,15 +351,16 @@ class LogReader:
         Raises:
             NotInLog: if there is no such run.
         """
-        planned, erased = self.run(run_id).config.get("planned"), self.erased_participants()
-        counts = Counter[str]()
+        config, erased = self.run(run_id).config, self.erased_participants()
+        planned, counts = config.get("planned"), Counter[str]()
         with self.connection() as connection:
             for status, person, episodes in connection.execute(
                 "SELECT l.status, e.participant_id, count(*) FROM latest_endings l "
                 "JOIN episodes e ON e.id = l.episode_id WHERE l.run_id = ? GROUP BY 1, 2",
                 [run_id],
             ):
-                counts["erased" if person in erased else status] += episodes
+                replaced = status == "aborted" and "study" in config
+                counts["erased" if person in erased else "replaced" if replaced else status] += episodes
         return Progress(planned=planned if isinstance(planned, int) else None, **counts)
 
     def usage(self, run_id: str) -> list[ModelUsage]:

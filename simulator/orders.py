@@ -90,7 +90,10 @@ class RunOrder(Generic[SelectionT, RulesT]):
                 f"--items-of: none of the {len(hashes)} items of that run is in data {self.selection.data!r}."
             )
         if (played := len({machine.item_row(item).hash for item in kept})) < len(hashes):
-            self.console.print(f"--items-of: {played} of that run's {len(hashes)} items are played here.")
+            self.console.print(
+                f"--items-of: {played} of that run's {len(hashes)} items are played here; the others are in "
+                "other data, or in a language that this run leaves out."
+            )
         return kept
 
     def request(

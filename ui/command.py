@@ -190,7 +190,9 @@ def _require_models(opponents: Sequence[str], chosen: Sequence[studies.Study], o
         if study not in unbound:
             missing |= absent_opposite(study, options)
     for name, error in missing.items():
-        raise InputError(f"{bare_name(name)} cannot play with people: {why_absent(name, error)}") from error
+        needing = [f"study {study.id}: " for study in chosen if name in needs_opposite(study)][:1]
+        message = f"{bare_name(name)} cannot play with people: {why_absent(name, error)}"
+        raise InputError("".join([*needing, message])) from error
 
 
 def read_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:

@@ -79,28 +79,29 @@ class ClarqSessions(PlaySessions):
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""
-        page: SeatPage = await super().view(episode_id, seat)
-        if page.ending is not None:
-            await self._log_verdict(episode_id)
-        if page.stage == VERDICT and (dialogue := self._dialogue(episode_id)) != episode_id:
-            moves = (await super().view(dialogue, seat)).moves
-            page = replace(page, blocks=(Talk(moves),), moves=moves)
-        return page
+        return await self._with_dialogue(episode_id, await super().view(episode_id, seat))
 
     async def submit(
         self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None
     ) -> SeatPage:
         """See `StudySessions.submit`."""
-        page: SeatPage = await super().submit(episode_id, seat, reply, number=number)
-        if page.ending is not None:
-            await self._log_verdict(episode_id)
-        return page
+        page = await super().submit(episode_id, seat, reply, number=number)
+        return await self._with_dialogue(episode_id, page)
 
     async def replay(self, episode_id: str, seat: str) -> Result:
         """See `StudySessions.replay`."""
         dialogue: Replay = await super().replay(episode_id, seat)
         in_study = self._study_desk(self._reader.episode(episode_id)) is not None
         return result(dialogue, seat, judges=seat in self.judges and not in_study)
+
+    async def _with_dialogue(self, episode_id: str, page: SeatPage) -> SeatPage:
+        """Add the dialogue to the page on which a paired provider judges it; log the verdict at the end."""
+        if page.ending is not None:
+            await self._log_verdict(episode_id)
+        if page.stage == VERDICT and (dialogue := self._dialogue(episode_id)) != episode_id:
+            moves = (await super().view(dialogue, page.seat)).moves
+            page = replace(page, blocks=(Talk(moves),), moves=moves)
+        return page
 
     async def _log_verdict(self, episode_id: str) -> None:
         """Log the verdict of a study's provider as a judgment, once."""

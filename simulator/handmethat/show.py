@@ -48,6 +48,8 @@ def seat_page(
         next_seat == ROBOT if seat == ROBOT else next_seat is not None and graph.pending(state) is not None
     )
     moves, stage = lines(state), "done" if ending else stage or "task"
+    asked = sum(step.question for step in play.steps(state["commands"]))
+    typed = "command_only" if play.questions_left(asked) == 0 else "command"
     blocks: tuple[Block, ...] = ()
     if stage == "task":
         blocks = (
@@ -64,7 +66,7 @@ def seat_page(
         ),
         language=play.language,
         stage=stage,
-        due=Due(seat, "command", closing="stop") if seat == ROBOT else Due(seat, "answer"),
+        due=Due(seat, typed, closing="stop") if seat == ROBOT else Due(seat, "answer"),
         my_turn=my_turn,
         waits_for="" if my_turn or next_seat in (None, seat) else str(next_seat),
         blocks=blocks,

@@ -22,7 +22,15 @@ from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.studies.admission import erase_due, pending_erasures
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
-from simulator.studies.known import absent_opposite, find_study, study_file, why_absent
+from simulator.studies.known import (
+    absent_opposite,
+    all_builtin,
+    check_studies,
+    find_opened,
+    find_study,
+    study_file,
+    why_absent,
+)
 from simulator.studies.ledger import format_time
 from simulator.studies.people import personal_link, preview_link, study_link
 from simulator.studies.places import COMMAND
@@ -30,6 +38,7 @@ from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile
 from simulator.studies.steering import admit_as, close, desk_of, plan_of, study_statuses
+from trees.faults import first_and_more
 
 study_app = typer.Typer(
     no_args_is_help=True, help="Run studies with people: links, progress, participants, data."
@@ -118,6 +127,8 @@ def write_study(
 def check_study(study: StudyArgument, base_url: BaseUrlOption = None, timeout: TimeoutOption = None) -> None:
     """Show a study's places, time and pay, and test its models; exit code 1 if a model does not answer."""
     chosen = find_study(study)
+    if Path(study).is_file() and (faults := check_studies([Path(study)])):
+        raise InputError(first_and_more(faults))
     _print_plan(chosen)
     if not _models_answer(chosen, base_url, timeout):
         raise typer.Exit(1)
@@ -316,9 +327,17 @@ def with_desk(
     """Return the result of `do` on the desk of a study on a log.
 
     `did`: the action to log as a researcher's, as for actions in the browser; empty for none.
+
+    Raises:
+        InputError: if the study was changed after it was opened.
     """
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
+        if study.id not in all_builtin() and find_opened(reader, study.id) not in (None, study):
+            raise InputError(
+                f"study {study.id!r} has been opened with different content, and an open study cannot be "
+                "changed. Undo the change, give the changed study a new id, or name the open one by its id."
+            )
         result = do(desk_of(study, writer, reader), reader)
         if did:
             details = {"by": COMMAND, "did": did, "study": study.id}
@@ -328,11 +347,12 @@ def with_desk(
 
 def _print_progress(console: Console, study: Study, progress: StudyProgress) -> None:
     shown = [state for state in STATES if state in _ALWAYS or progress.states[state]]
-    table = Table(
-        "condition", "wanted", *shown, "open", title=study.title_in(study.language), title_justify="left"
-    )
+    heads = [Column(name, overflow="fold") for name in ("condition", "wanted", *shown, "open")]
+    table = Table(*heads, title=study.title_in(study.language), title_justify="left")
     for cell in progress.cells:
-        counts = (cell.wanted, *(cell.states[state] for state in shown), cell.open)
+        # Nobody who has withdrawn belongs to a condition any more.
+        states = ("" if state == "withdrawn" else cell.states[state] for state in shown)
+        counts = (cell.wanted, *states, cell.open)
         table.add_row(cell_name(cell.cell) or "all", *map(str, counts))
     if len(progress.cells) > 1 or progress.states["withdrawn"]:
         total = (

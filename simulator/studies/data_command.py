@@ -71,6 +71,11 @@ def write_payment(
     total = sum(owed.bonus.values())
     counts = f"{len(owed.approve)} to approve, {len(owed.review)} missed a check, {len(owed.reject)} excluded"
     print(f"{counts}, bonuses {total:.2f}")
+    if owed.further_sets or owed.paid_exits:
+        print(
+            f"Not in these files: pay for further sets of the same people ({owed.further_sets}) "
+            f"and for people who left with the code paid_exit ({owed.paid_exits})."
+        )
     if owed.unknown:
         print(f"Done, but without a platform id: {', '.join(owed.unknown)}")
 

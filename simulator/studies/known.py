@@ -107,16 +107,17 @@ def find_enterable(reader: LogReader, benchmark: str, study_id: str) -> Study | 
 
     That is a study opened on the log, or the preview of a study that was opened or added.
     """
-    study = _find_opened(reader, study_id)
+    study = find_opened(reader, study_id)
     name, dot, _ = study_id.partition(PREVIEW)
     if study is None and dot:
-        sources = (_find_opened(reader, name), added_studies().get(name))
+        sources = (find_opened(reader, name), added_studies().get(name))
         previews = (preview_of(source) for source in sources if source is not None)
         study = next((preview for preview in previews if preview.id == study_id), None)
     return study if study is not None and study.benchmark == benchmark else None
 
 
-def _find_opened(reader: LogReader, study_id: str) -> Study | None:
+def find_opened(reader: LogReader, study_id: str) -> Study | None:
+    """Return the study of that id as it was opened on a log; None if it was not."""
     try:
         config = reader.run(run_id(study_id)).config
     except NotInLog:
@@ -186,7 +187,7 @@ def add_study(content: bytes, reader: LogReader, *, keep: bool = True) -> Study 
         faults = faults or check_studies([file])
         if study is None or faults:
             return faults
-        on_log = _find_opened(reader, study.id)
+        on_log = find_opened(reader, study.id)
         if PREVIEW in study.id or study.id in all_builtin() or (on_log is not None and on_log != study):
             message = f"{study.id}: another study has this id; give the file a new id."
             raise InputError(message, code="study_known", study=study.id)

@@ -195,9 +195,10 @@ class Ledger:
 
 def apply_row(place: Place, row: Assignment) -> Place:
     """Return `place` after a further row of its assignment."""
-    if row.details.get("erased"):
-        return replace(place, state="withdrawn", cell=None, seed=None, erased=True)
     time = parse_time(row.created_at)
+    if row.details.get("erased"):
+        done = time if row.state == "completed" else place.completed_at
+        return replace(place, state="withdrawn", cell=None, seed=None, completed_at=done, erased=True)
     if place.state in ("excluded", "withdrawn") and row.details.get("reason") == RESTORED:
         known: tuple[State, ...] = ("completed", "excluded")
         restored: State = next((state for state in known if state == row.state), "returned")

@@ -84,15 +84,15 @@ class StudyProgress:
     @property
     def failed_checks(self) -> int:
         """Completed places whose holders missed an attention check."""
-        return sum(place.failed_check for place in self.places)
+        return sum(place.failed_check for place in self.places if place.state == "completed")
 
     @cached_property
     def median_minutes(self) -> float | None:
-        """Median minutes from start to completion; None before the first completion."""
+        """Median minutes from start to completion of completed places; None if there are none."""
         minutes = [
             (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
             for place in self.places
-            if place.completed_at is not None
+            if place.completed_at is not None and place.state == "completed"
         ]
         return median(minutes) if minutes else None
 

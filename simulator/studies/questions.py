@@ -145,8 +145,10 @@ class Question(BaseModel):
         return self
 
     def is_right(self, answer: Answer) -> bool:
-        """Return True if a logged answer is the right one."""
+        """Return True if a logged answer is the right one; phones write what is typed with a capital."""
         right = self.read(self.right, "study")
+        if self.kind in ("line", "text"):
+            return str(answer).casefold() == str(right).casefold()
         if isinstance(answer, list) and isinstance(right, list):
             return set(answer) == set(right)
         return answer == right

@@ -102,9 +102,11 @@ class Quota:
         for cell in self.cells:
             numbers = sum(cell[: len(coarse)] == coarse for coarse in self.wanted)
             if numbers != 1:
-                problem = "several numbers" if numbers else "no number"
                 raise InputError(
-                    f"participants: the condition {cell_name(cell)} has {problem} of participants"
+                    f"participants: the condition {cell_name(cell)} has "
+                    + ("several numbers" if numbers else "no number")
+                    + " of participants"
+                    + ("" if numbers else "; give it one, or name the conditions to use in `conditions`")
                 )
         if unused := [coarse for coarse in self.wanted if coarse not in self.coarse.values()]:
             raise InputError(f"participants: there is no condition {cell_name(unused[0])}")

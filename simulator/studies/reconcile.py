@@ -25,6 +25,7 @@ from logs.query import Played
 from logs.rows import EXCLUDED, Episode
 from simulator.errors import InputError
 from simulator.studies.desk import StudyDesk
+from simulator.studies.pairing import PAID
 from simulator.studies.people import recognise
 from simulator.studies.quota import Place, State, cell_name
 
@@ -208,18 +209,24 @@ def _payment_findings(
     submitted: dict[str, list[Submission]] = {person: [] for person in current}
     unknown = 0
     erased = sum(place.erased for place in current.values())
+    finished = sum(place.erased and place.completed_at is not None for place in current.values())
     for submission in submissions:
         if submission.participant is None:
             yield Finding("nobody", "", f"Line {submission.line} of the export names nobody.")
         elif submission.participant in submitted:
             submitted[submission.participant].append(submission)
         else:
-            # An erased person looks like one who was never here; at most `erased` such lines are explained.
+            # An erased person looks like one who was never here: only as many lines are explained as people
+            # are erased, and lines with the code of a completion as people had finished.
             sentence = f"Line {submission.line} of the export ({submission.status}): the person has no place"
-            sentence += f" here; {erased} who had one are erased." if erased else " here, and never had one."
+            sentence += (
+                f" here; erased people who had one: {erased}." if erased else " here, and never had one."
+            )
             done = submission.status in _DONE
             unknown += done
-            explained = not done or unknown <= erased
+            codes = desk.study.completion_codes
+            completes = submission.code in (codes.complete, codes.failed_check)
+            explained = not done or unknown <= (finished if completes else erased)
             yield Finding("not_here", submission.participant, sentence, explained=explained)
     for person, place in current.items():
         if submitted[person]:
@@ -275,6 +282,8 @@ class Payment:
         reject: people who finished but were excluded by a researcher, and the reason.
         bonus: bonus per person in the study's currency, without zeros.
         unknown: pseudonyms of people who finished but have no platform id, or no valid one.
+        further_sets: number of sets beyond the first of each person, which a submission does not pay.
+        paid_exits: number of people who finished no set and left with the code ``paid_exit``.
     """
 
     approve: tuple[str, ...]
@@ -282,6 +291,8 @@ class Payment:
     reject: dict[str, str]
     bonus: dict[str, float]
     unknown: tuple[str, ...]
+    further_sets: int
+    paid_exits: int
 
     def write(self, folder: Path) -> tuple[Path, ...]:
         """Write a file for each non-empty list: one id per line, with reason or bonus after a comma."""
@@ -333,12 +344,17 @@ def payment_of(
             if score.metric == metric and score.value is not None:
                 for person in owners[score.episode_id] & earned.keys():
                     earned[person] += score.value * amount
+    exits = {
+        place.participant for place in desk.ledger() if place.state == "returned" and place.reason in PAID
+    }
     return Payment(
         approve=_names_of(names, (person for person in people if person not in failed)),
         review=_names_of(names, failed),
         reject={names[person]: reasons.get(person, "") for person in sorted(excluded & names.keys())},
         bonus={names[person]: due for person, due in earned.items() if person in names and due >= _CENT},
         unknown=tuple(person for person in people if person not in names),
+        further_sets=len(done) - len(people),
+        paid_exits=len(exits - people.keys()),
     )
 
 

@@ -104,3 +104,5 @@ def test_a_bar_with_many_sets_fits(server: Any, open_page: Any, study: str, task
     assert beyond_the_edge(page) == []
     begin(page, task)
     assert beyond_the_edge(page) == []
+    if study == "clarq-h2l":
+        assert page.is_visible(".ab-background-body"), "read first, whatever was answered before the task"

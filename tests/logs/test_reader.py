@@ -217,3 +217,14 @@ def test_a_log_that_may_not_be_written_can_be_read(ground: Callable[..., None]) 
     said = done.stdout.splitlines()
     assert said[:1] == ["['e0']"], done.stderr
     assert "cannot write to the log" in said[1] and "--log" in said[1]
+
+
+def test_who_left_a_study_early_is_no_progress(played: LogWriter, reader: LogReader) -> None:
+    config = {"study": {}, "planned": 2}
+    played.put(Run(id="study-a", benchmark="clarq", setup="H2L", seed=1, config=config))
+    here = {"item_hash": "item", "language": "en", "seats": {}, "seed": 1}
+    played.put(Episode(id="out", run_id="study-a", participant_id="p", **here))
+    played.put(Ending(episode_id="out", status="aborted", cause="seeker"))
+    played.flush()
+    assert reader.progress("study-a") == Progress(planned=2, replaced=1)
+    assert reader.progress("study-a").done == 0

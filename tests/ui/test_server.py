@@ -6,9 +6,16 @@ import json
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
+import pytest
 from fake_sessions import SECRET, TREE
 from fastapi.testclient import TestClient
 from over_http import Browser
+
+from simulator.errors import InputError
+from simulator.models import ModelOptions
+from simulator.studies import Study
+from simulator.studies.known import find_study
+from ui.command import _require_models
 
 HTML = {"Accept": "text/html"}
 
@@ -88,3 +95,11 @@ def test_static_files_are_named_by_their_content(client: TestClient) -> None:
     for name in ("askback.css", "home.css", "play.css", "askback.js", "play.js", "mark.svg"):
         (link,) = [part for part in html.split('"') if part.startswith(f"/askback/{name}?v=")]
         assert client.get(link).status_code == 200
+
+
+def test_a_model_that_does_not_answer_is_named_with_its_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    plain = find_study("clarq-h2l").to_json()
+    study = Study.model_validate(plain | {"id": "mine", "settings": {"opposite": "openai/x", "items": 1}})
+    with pytest.raises(InputError, match="study mine: openai/x cannot play with people"):
+        _require_models([], [study], ModelOptions())

@@ -272,12 +272,14 @@ class StudiesPage:
         """Return the places of a study by condition and state."""
         t = self.visit.t
         heads = {t("research.studies.condition"): 220, t("research.studies.wanted"): 85}
-        heads |= {t(f"research.studies.place.{state}"): 100 for state in STATES}
+        # Nobody who has withdrawn belongs to a condition any more.
+        states = [state for state in STATES if state != "withdrawn"]
+        heads |= {t(f"research.studies.place.{state}"): 100 for state in states}
         heads |= {t("research.studies.vacant"): 85}
         rows = [
             [
                 text_cell(cell_name(cell.cell) or t("research.studies.all")),
-                *map(_count, (cell.wanted, *(cell.states[state] for state in STATES), cell.open)),
+                *map(_count, (cell.wanted, *(cell.states[state] for state in states), cell.open)),
             ]
             for cell in progress.cells
         ]
@@ -286,7 +288,7 @@ class StudiesPage:
     def quality(self, people: pd.DataFrame) -> Sheet:
         """Return the table of signs of careless participation, with the numbers behind them."""
         t, numbers = self.visit.t, {"turn_seconds": ".1f", "typed_per_second": ".1f"}
-        numbers |= {"pasted": ".0%", "same_text": ".2f", "scales": ".0f"}
+        numbers |= {"pasted": ".0%", "same_text": ".0%", "scales": ".0f"}
         widths = {"participant": 190, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
         heads = {t(f"research.studies.sign.{name}"): width for name, width in widths.items()}
         rows = [
@@ -294,8 +296,8 @@ class StudiesPage:
                 text_cell(row["participant"]),
                 _count(row["sets"]),
                 *(_number(row[name], form) for name, form in numbers.items()),
-                text_cell(", ".join(row["missed"])),
-                text_cell(", ".join(t(f"research.studies.flag.{name}") for name in row["signs"])),
+                text_cell(" · ".join(row["missed"])),
+                text_cell(" · ".join(t(f"research.studies.flag.{name}") for name in row["signs"])),
             ]
             for row in people.astype(object).where(people.notna(), None).to_dict("records")
         ]

@@ -96,6 +96,7 @@ window.askback = (() => {
     get root() { return this.element.querySelector(".ab-page"); }
     get kind() { return this.root?.dataset.page; }
     get number() { return Number(this.root.dataset.number); }
+    get begun() { return this.root.dataset.begun === "1"; }
     get myTurn() { return this.root.dataset.myTurn === "1"; }
     get ended() { return this.root.dataset.ended === "1"; }
     get session() { return this.root !== null && "session" in this.root.dataset; }

@@ -65,7 +65,7 @@
 
       foldBackground() {
         const background = this.one("details[data-keep=background]");
-        if (background && NARROW.matches && !this.opened.has("background") && this.number > 1) background.open = false;
+        if (background && NARROW.matches && !this.opened.has("background") && this.begun) background.open = false;
       },
 
       toNewest() {
@@ -74,7 +74,7 @@
         frame.scrollTop = frame.scrollHeight;
         // On a narrow screen the page scrolls, not the frame; initially the background stays visible at the top.
         if (frame.matches("[data-scroll]")) this.turnForm().scrollIntoView({ block: "end" });
-        else if (NARROW.matches && this.number > 1 && !this.one("[data-plan]")) frame.scrollIntoView({ block: "end" });
+        else if (NARROW.matches && this.begun && !this.one("[data-plan]")) frame.scrollIntoView({ block: "end" });
       },
 
       // Keep the newest line in view when the composer grows, unless the person has scrolled up.

@@ -190,7 +190,8 @@ async def test_whoever_provides_gives_nodes_and_judges(server):
 
 async def test_the_provider_of_a_pair_judges_their_dialogue(server):
     """A participant's own episode has only their steps of the study; the dialogue is another episode."""
-    server.again(study(seat="", seats=["seeker", "provider"], setup="H2H", sets_per_participant=1))
+    seats = {"seat": "", "seats": ["seeker", "provider"], "setup": "H2H", "sets_per_participant": 1}
+    server.again(study(**seats, questions=[HARD]))
     sets = [await enter(server, who) for who in ("ann", "ben")]
     seats = {server.reader.episode(episode).options["seat"]: episode for episode in sets}
     for seat, episode in seats.items():
@@ -198,7 +199,8 @@ async def test_the_provider_of_a_pair_judges_their_dialogue(server):
             await answer(server, episode, seat, line)
     for seat, line in (("seeker", "How?"), ("provider", "Well."), ("seeker", "Goodbye!")):
         await answer(server, seats[seat], seat, line)
-    view = await server.sessions.view(seats["provider"], "provider")
+    view = await answer(server, seats["provider"], "provider", answers={"hard": "4"})
+    assert view == await server.sessions.view(seats["provider"], "provider")
     assert (view.stage, [move.text for move in view.moves][1:]) == ("verdict", ["How?", "Well.", "Goodbye!"])
     await answer(server, seats["provider"], "provider", "no")
     await server.sessions.view(seats["provider"], "provider")

@@ -16,6 +16,7 @@ from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
 from simulator.studies.known import builtin_studies, find_study
+from simulator.studies.pairing import NO_PARTNER
 from simulator.studies.reconcile import payment_of
 
 STUDY = "ambibench-multiple"
@@ -95,6 +96,11 @@ def test_checking_says_what_a_study_comes_to(tmp_path):
     output = run("check", STUDY).output
     assert "96 sets" in output and "total pay 120.00 USD, 12.50 per hour if a set takes 6 min" in output
     assert "no completion code for: screened_out" in output
+    file = tmp_path / "mine.yaml"
+    run("new", STUDY, file)
+    file.write_text(file.read_text(encoding="utf-8").replace("subject: 16, ", ""), encoding="utf-8")
+    with pytest.raises(InputError, match=r"mine.yaml:\d+: .*subject.* has no number .*`conditions`"):
+        run("check", file)
 
 
 async def test_a_study_that_was_opened_by_command_can_be_entered(tmp_path):
@@ -119,6 +125,9 @@ def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
     assert "mine is already paused" in run("pause", "mine", "--log", log).output
     assert "paused" in run("list", "--log", log).output
     assert "mine is open again" in run("open", "mine", "--log", log).output
+    file.write_text(file.read_text(encoding="utf-8").replace("amount: 1.25", "amount: 9"), encoding="utf-8")
+    with pytest.raises(InputError, match="opened with different content"):
+        run("progress", file, "--log", log)
 
 
 async def test_a_snapshot_holds_the_study_and_nobodys_identity(log, tmp_path):
@@ -152,7 +161,8 @@ async def test_the_platform_is_told_whom_to_approve_and_what_they_earned(log, tm
 
 
 async def test_a_bonus_is_a_score_summed_over_sets(office, tmp_path):
-    desk, study = office.desk(sets_per_participant=2), office.study(sets_per_participant=2)
+    more = {"sets_per_participant": 2, "participants": 8}
+    desk, study = office.desk(**more), office.study(**more)
     for name in ("anna", "ben", "ben", "carla"):
         admission = await desk.admit({"PROLIFIC_PID": name})
         await desk.start_set(admission.participant)
@@ -160,10 +170,13 @@ async def test_a_bonus_is_a_score_summed_over_sets(office, tmp_path):
         value = {"anna": 0.0, "ben": 3.0, "carla": None}[name]
         office.log.put(Score(episode_id=episode, metric="right", value=value, version="1"))
         await desk.complete_set(admission.participant, failed_check=name == "carla")
+    alone = await desk.admit({"PROLIFIC_PID": "dora"})
+    await desk.return_place(alone.participant, NO_PARTNER)
     office.log.flush()
     owed = payment_of(desk, office.reader, metric="right", amount=0.25)
     assert (owed.approve, owed.review, owed.unknown) == (("anna", "ben"), ("carla",), ())
     assert owed.bonus == {"ben": 1.5}
+    assert (owed.further_sets, owed.paid_exits) == (1, 1)
     assert [file.name for file in owed.write(tmp_path / "pay")] == ["approve.csv", "review.csv", "bonus.csv"]
     assert (tmp_path / "pay" / "bonus.csv").read_text(encoding="utf-8") == "ben,1.50\n"
 

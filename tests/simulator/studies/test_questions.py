@@ -160,6 +160,7 @@ def test_answers_are_read_by_kind(asked: Question, filled: Any, kept: Any) -> No
         (question("choices", choices=["a", "b", "c"], right=["c", "a"], when="comprehension"), ["a"], False),
         (question("number", right=10, when="comprehension"), "10.0", True),
         (question("scale", right="3", when="comprehension"), ["3"], True),
+        (question("line", right="banana"), "Banana", True),
     ],
 )
 def test_a_right_answer_is_known(asked: Question, filled: Any, right: bool) -> None:

@@ -142,7 +142,16 @@ async def test_so_many_people_as_were_erased_are_missed_without_alarm(office: An
         ("not_here", True),
         ("not_here", True),
     ]
-    assert "1 who had one are erased" in findings[0].sentence
+    assert "erased people who had one: 1" in findings[0].sentence
+
+
+async def test_who_declined_does_not_explain_a_completion(office: Any, tmp_path: Path) -> None:
+    desk = office.desk()
+    berta = await admit(desk, "berta")
+    await desk.withdrawn(berta.participant)
+    for code, explained in (("C1", False), ("NOCODE", True)):
+        export = {"never here": ("AWAITING REVIEW", code)}
+        assert kinds(reconcile(desk, office.reader, write(tmp_path, export))) == {"not_here": explained}
 
 
 async def test_an_erasure_that_was_cut_short_is_found(office: Any) -> None:

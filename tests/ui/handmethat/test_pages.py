@@ -132,7 +132,7 @@ async def test_questions_show_their_price(sessions: HandMeThatSessions, served: 
     assert "costs 10 points for each thing" in " ".join(html.split())
     assert "at most 5 things at once" in " ".join(html.split())
     shown = playing(served, await in_the_papers_protocol(sessions))
-    assert "pl-question" not in shown
+    assert "pl-question" not in shown and "Command or question" in html and "Command or question" not in shown
     assert "Paper’s study" in shown
 
 

@@ -43,7 +43,7 @@ async def test_they_are_asked_once_before_and_after_every_set(
     await visit.say("yes")
     await visit.say("ready")
     assert visit.stage == "questions_before"
-    assert "How old are you?" in words(visit.html) and "How hard was it?" not in words(visit.html)
+    assert "How old are you? ≥ 18" in words(visit.html) and "How hard was it?" not in words(visit.html)
     assert {field.get("name") for _, field in Page(visit.html).tags} >= {"age", "reads"}
     assert (await visit.send(answers={"age": "17", "reads": ["news"]}))["accepted"] is False
     assert "outside the allowed range" in words(visit.html) and visit.stage == "questions_before"
