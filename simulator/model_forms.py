@@ -32,7 +32,7 @@ class FormError(SeatFormError[FieldProblem]):
     """A form that breaks the rules of its fields."""
 
     def __init__(self, problems: tuple[FieldProblem, ...], seat: str) -> None:
-        super().__init__(problems, seat, code="form")
+        super().__init__(problems, seat, code="form", said="; ".join(map(str, problems)))
 
 
 def form_of(model: type[BaseModel]) -> Form:

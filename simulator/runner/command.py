@@ -359,7 +359,7 @@ def _items(
     if items is None:
         if benchmark.load is None:
             raise InputError(f"{benchmark.name} has several kinds of items; pass those to play (items=…).")
-        items = benchmark.load(data)
+        items = catalog.load_items(benchmark, data)
     elif benchmark.item is not None:
         for item in items:
             if not isinstance(item, benchmark.item):
