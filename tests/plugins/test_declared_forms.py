@@ -271,3 +271,12 @@ def test_a_study_has_the_items_in_the_languages_of_its_pages(served, tmp_path: P
     roses.pop(0)
     with pytest.raises(InputError, match=r"no item is in a language of its pages \(en\)"):
         cells()
+
+
+async def test_closing_words_need_no_further_texts(rated: Actions) -> None:
+    asked = Due("asker", "ask", closing="That is all.")
+    object.__setattr__(rated.served["rated"].benchmark, "next_seat", lambda state: asked)
+    player = await begin(rated, benchmark="rated")
+    page = Page(await player.look())
+    assert page.one("data-closing")["data-closing"] == "That is all."
+    assert "Say “That is all.”?" in words(player.html)
