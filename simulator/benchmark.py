@@ -273,7 +273,8 @@ class Checker:
         kind: the kind of files, in words.
         find: returns the files of this kind in a folder, or a file itself if it is of this kind.
         check: returns all faults of such files, which are checked together.
-        greedy: True if `find` relies on little more than the suffix; such a checker comes last.
+        greedy: True if `find` relies on little more than the suffix; such a checker comes last, and without
+            the files of packages.
     """
 
     kind: str

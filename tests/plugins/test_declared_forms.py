@@ -201,7 +201,9 @@ async def test_a_sheet_keeps_the_order_of_its_view_and_labels_choices(
 ) -> None:
     player = await begin(rated, benchmark="rated")
     monkeypatch.setitem(i18n.strings("en").texts, "benchmark.rated.field.marked.hard", "Hard to say")
+    monkeypatch.setitem(i18n.strings("en").texts, "benchmark.rated.choice.odd", "Any odd one")
     shown = words(await player.look())
+    assert "Any odd one" in shown
     assert (
         re.search(r"thing .*1 of 2.* Hard to say .*below", shown) and " hard " not in shown.split("below")[0]
     )
