@@ -231,6 +231,17 @@ def test_a_failing_section_is_reported_and_the_others_are_shown(spoil, path, cap
     assert re.search(problem, capsys.readouterr().err)
 
 
+def test_a_report_says_that_intervals_are_over_groups_of_items(spoil, path):
+    remarks = []
+    for cluster in (str, lambda name: name[0]):
+        benchmark = spoil(cluster=cluster)
+        run = askback.run(benchmark, limit=1, log=path)
+        with LogReader(path) as reader:
+            (metrics,) = build_report(benchmark, Frames(log=reader, runs=(run,))).sections
+        remarks.append([*metrics.remarks, metrics.figures[0].caption])
+    assert [sum("group" in remark for remark in each) for each in remarks] == [0, 2]
+
+
 def test_the_page_of_a_run_reports_a_failing_section(spoil, log):
     writer, reader = log
     run = askback.run(spoil(reports=(broken,)), limit=1, log=reader.path)
