@@ -243,7 +243,11 @@ class Easy(BaseModel):
         ),
     ],
 )
-def test_what_is_no_form_is_not_replaced_by_defaults(served, tmp_path: Path, said: Any, problem: str) -> None:
+def test_what_is_no_form_is_not_replaced_by_defaults(
+    served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Any, problem: str
+) -> None:
+    monkeypatch.setattr(catalog, "_REGISTERED", {})
+
     def rate(state: State[Any, Any]) -> Due | None:
         return None if state.moves else Due("asker", "rate", form=Easy)
 
