@@ -102,7 +102,8 @@ class Table:
                 names = ", ".join(due.form.model_fields)
                 message = f"The {seat} said {reply.text!r} instead of values for the form: {names}."
                 raise SeatError(message, seat, code="no_values")
-            values = read_form(due.form, reply.move or {}, seat)
+            by_person = self.live.seats[seat].kind == "person"
+            values = read_form(due.form, reply.move or {}, seat, from_page=by_person)
             reply = replace(reply, text=reply.text.strip() or _join(values.values()), move=values)
         accept = partial(checked_move, self.benchmark) if self.benchmark.accept else accept_reply
         move = accept(self.state(current), due, reply)

@@ -225,7 +225,7 @@ async def test_a_rule_over_several_fields_is_reported_at_the_end_of_the_form(
     assert answer["problems"][""][0]["text"] == "难的最多两分"
 
 
-class Easy(BaseModel):
+class Easy(BaseModel, extra="forbid"):
     """A form that may be left as it is."""
 
     points: int = Field(1, ge=0)
@@ -235,6 +235,7 @@ class Easy(BaseModel):
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
+        (Reply(move={"ponts": 2}), "unknown key 'ponts'"),
         ("Two points.", "The asker said 'Two points.' instead of values for the form: points, minutes."),
         (
             Reply(move={"points": -1, "minutes": -2}),
