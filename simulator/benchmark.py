@@ -75,7 +75,8 @@ class Due(NamedTuple):
         choices: the only possible replies, each a button on pages; empty if any text will do.
         form: the model whose fields are to be filled in; they become the payload of the move.
         closing: the name in ``texts.yaml`` of the words that end the episode; pages have a button that says
-            them in the item's language. Empty for none.
+            them in the item's language, once it is confirmed (``closing.say``, ``.question``, ``.yes`` and
+            ``.no``, if the usual texts do not fit). Empty for none.
     """
 
     seat: str
@@ -272,7 +273,8 @@ class Checker:
         kind: the kind of files, in words.
         find: returns the files of this kind in a folder, or a file itself if it is of this kind.
         check: returns all faults of such files, which are checked together.
-        greedy: True if `find` relies on little more than the suffix; such a checker comes last.
+        greedy: True if `find` relies on little more than the suffix; such a checker comes last, and without
+            the files of packages.
     """
 
     kind: str

@@ -203,6 +203,23 @@ def package_error(what: str, error: Exception) -> AskbackError:
     return error if isinstance(error, AskbackError) else InputError(f"{what}: {describe_error(error)}")
 
 
+def load_items(benchmark: Benchmark[Any, Any], data: str) -> tuple[Any, ...]:
+    """Return the items that a benchmark loads.
+
+    Raises:
+        InputError: if there are none, or its `load` raises; names it, or what it says.
+    """
+    assert benchmark.load is not None
+    what = f"{benchmark.name}: load of the data {data!r}"
+    try:
+        items = tuple(benchmark.load(data))
+    except Exception as error:
+        raise package_error(what, error) from error
+    if not items:
+        raise InputError(f"{what} returned no items.")
+    return items
+
+
 def describe_error(error: Exception) -> str:
     """Describe an exception; an unexpected one with its type and location."""
     return str(error) if isinstance(error, AskbackError) else trace_error(error)

@@ -213,7 +213,7 @@ class FieldProblem:
     level: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        return f"{self.field} {self.text}"
+        return f"{self.field} {self.text}".strip()
 
 
 class Checked(NamedTuple):

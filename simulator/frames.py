@@ -23,6 +23,7 @@ from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.reporting import Problems
 from simulator.runner.logged import ENDED, MODEL_FAILURE, erased_episodes, played_items, took_part
+from simulator.studies.ledger import BENCHMARK
 from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
 
 EPISODE_COLUMNS: Final = (
@@ -111,7 +112,7 @@ def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = 
     Each metric is a column with the latest score of the latest attempt. An episode aborted by a failing seat
     has no scores; it gets the values of `simulator.benchmark.Metric.unsuccessful` for the metrics of its run:
     all declared metrics, or, if the benchmark has its own machine, those scored in the run (the headline
-    metric if there are none).
+    metric if there are none). Episodes of paired people (``people-STUDY``) have answers and no metrics.
 
     Raises:
         NotInLog: if there is no such run.
@@ -119,10 +120,10 @@ def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = 
     rows = [reader.run(run) for run in dict.fromkeys(runs)]
     frame = pd.DataFrame([row for run in rows for row in _episodes_of(reader, run, exclude_aborted)])
     # Report sections may refer to any declared metric, even if it was never scored.
-    benchmarks = [catalog.find(run.benchmark) for run in rows]
+    benchmarks = [_benchmark_of(run) for run in rows]
     declared = [name for benchmark in benchmarks for name in _declared_metrics(benchmark)]
     if frame.empty:
-        declared += [benchmark.metrics[0].name for benchmark in benchmarks]
+        declared += [metric.name for each in benchmarks if each for metric in each.metrics[:1]]
     return frame.reindex(columns=list(dict.fromkeys((*EPISODE_COLUMNS, *frame, *declared))))
 
 
@@ -163,7 +164,8 @@ def judgments(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for run in dict.fromkeys(runs):
         erased = erased_episodes(reader, run)
-        forms = [form() for form in catalog.find(reader.run(run).benchmark).judging]
+        benchmark = _benchmark_of(reader.run(run))
+        forms = [form() for form in benchmark.judging] if benchmark else []
         of_items = (
             judgment
             for form in forms
@@ -194,20 +196,25 @@ def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "call"})
 
 
-def _declared_metrics(benchmark: Benchmark[Any, Any]) -> tuple[str, ...]:
+def _benchmark_of(run: Run) -> Benchmark[Any, Any] | None:
+    """Return the benchmark of a run; None for a run of paired people, whose task is in another run."""
+    return None if run.benchmark == BENCHMARK else catalog.find(run.benchmark)
+
+
+def _declared_metrics(benchmark: Benchmark[Any, Any] | None) -> tuple[str, ...]:
     """Return the metrics that every run of a benchmark has; none if it has its own machine."""
-    return tuple(metric.name for metric in benchmark.metrics) if benchmark.machine is None else ()
+    return tuple(metric.name for metric in benchmark.metrics) if benchmark and not benchmark.machine else ()
 
 
 def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable[dict[str, Any]]:
-    benchmark = catalog.find(run.benchmark)
-    metrics = benchmark.metrics
+    benchmark = _benchmark_of(run)
+    metrics = benchmark.metrics if benchmark else ()
     scores: dict[str, dict[str, float | None]] = {}
     for score in reader.scores(run_id=run.id, latest=True):
         scores.setdefault(score.episode_id, {})[score.metric] = score.value
     # If the benchmark has its own machine and several kinds of items, some metrics do not apply to this run.
     scored = {metric for values in scores.values() for metric in values} | {*_declared_metrics(benchmark)}
-    scored = scored or {metrics[0].name}
+    scored = scored or {metric.name for metric in metrics[:1]}
     unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}
     excluded, endings = frozenset(reader.exclusions(run.id)), reader.endings(run.id)
     failures = Counter(

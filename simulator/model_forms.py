@@ -32,7 +32,7 @@ class FormError(SeatFormError[FieldProblem]):
     """A form that breaks the rules of its fields."""
 
     def __init__(self, problems: tuple[FieldProblem, ...], seat: str) -> None:
-        super().__init__(problems, seat, code="form")
+        super().__init__(problems, seat, code="form", said="; ".join(map(str, problems)))
 
 
 def form_of(model: type[BaseModel]) -> Form:
@@ -93,14 +93,23 @@ def _field(name: str, schema: Mapping[str, Any]) -> Field:
     )
 
 
-def read_form(model: type[BaseModel], move: Mapping[str, Any], seat: str) -> dict[str, Any]:
+def read_form(
+    model: type[BaseModel], move: Mapping[str, Any], seat: str, *, from_page: bool = True
+) -> dict[str, Any]:
     """Return the values of the model's fields in `move`, as they are logged.
+
+    Args:
+        model: the form's model; it decides on further values (``extra``), except on those of pages.
+        move: the values.
+        seat: the seat that sent them.
+        from_page: True if a page sent them, which adds its measurements.
 
     Raises:
         FormError: if values break the rules of their fields.
     """
     try:
-        return model.model_validate(_own_values(model, move)).model_dump(mode="json")
+        own = _own_values(model, move)
+        return model.model_validate(own if from_page else {**move, **own}).model_dump(mode="json")
     except ValidationError as error:
         problems = tuple(
             FieldProblem(str(fault.path[0]) if fault.path else "", fault.code, fault.problem)

@@ -30,6 +30,8 @@ REMARKS: Final = (
     "(--exclude-aborted leaves them out); what failed for other reasons is not scored and is played again.",
 )
 
+GROUPED: Final = "Items of one group, such as a pair, are one observation of the intervals."
+
 
 def print_runs(
     console: Console,
@@ -160,7 +162,7 @@ def _metric_sections(
             title="Metrics",
             tables=[metric_table(frame, metrics, ["run"], benchmark.cluster)],
             figures=[figure] if figure else [],
-            remarks=REMARKS,
+            remarks=REMARKS if benchmark.cluster is str else (*REMARKS, GROUPED),
         )
     for column in by:
         if column not in frame:
@@ -231,7 +233,8 @@ def metric_figure(
             bars.append(Bars.of(str(run), means))
     if not bars:
         return None
-    caption = "Means over episodes with 95 % intervals, clustered by item."
+    clusters = "item" if benchmark.cluster is str else "group of items"
+    caption = f"Means over episodes with 95 % intervals, clustered by {clusters}."
     return Figure(f"{benchmark.name}-metrics", benchmark.title, [Panel("", "", "share", bars)], caption)
 
 

@@ -28,6 +28,8 @@ from logs import LogReader
 from logs.rows import Run
 from simulator.benchmark import Benchmark
 from simulator.blocks import Block, Card, Facts, Translated
+from simulator.catalog import load_items
+from simulator.errors import InputError
 from simulator.reporting import Section
 
 PageContent = Block | Section
@@ -164,8 +166,14 @@ class ResearchPages:
 
 
 def research_pages(benchmark: Benchmark[Any, Any]) -> ResearchPages:
-    """Return a benchmark's pages; by default its items can be browsed, if it declares them."""
+    """Return a benchmark's pages; by default its items can be browsed, if it declares them.
+
+    Raises:
+        InputError: if `Benchmark.research` returns anything else.
+    """
     pages = ResearchPages() if benchmark.research is None else benchmark.research()
+    if not isinstance(pages, ResearchPages):
+        raise InputError(f"{benchmark.name}: research returned {pages!r}; expected a ResearchPages")
     if pages.data is None and benchmark.item is not None:
         return replace(pages, data=item_pages(benchmark))
     return pages
@@ -173,14 +181,12 @@ def research_pages(benchmark: Benchmark[Any, Any]) -> ResearchPages:
 
 def item_pages(benchmark: Benchmark[Any, Any]) -> DataPages:
     """Return pages to browse the items that a benchmark loads, each shown as a table of its fields."""
-    load = benchmark.load
-    assert load is not None
 
     def entries(data: str) -> list[Entry]:
-        return [Entry(benchmark.key(item), _short_fields(item)) for item in load(data)]
+        return [Entry(benchmark.key(item), _short_fields(item)) for item in load_items(benchmark, data)]
 
     def show(data: str, name: str, language: str) -> list[PageContent]:
-        item = next(item for item in load(data) if benchmark.key(item) == name)
+        item = next(item for item in load_items(benchmark, data) if benchmark.key(item) == name)
         rows = [(key, _as_text(value)) for key, value in item.model_dump(mode="json").items()]
         return [Card(name, [Facts(rows)])]
 

@@ -9,7 +9,7 @@ import difflib
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
@@ -67,8 +67,11 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
     faults: list[Fault] = []
     unclaimed, checked = set(paths), set[Path]()
     checkers = all_checkers()
+    packages = [each.folder.resolve() for each in catalog.installed() if each.folder and not each.machine]
     for checker in checkers:
         files_of = {path: checker.find(path) for path in paths}
+        if checker.greedy:  # other files of a package are its own affair
+            files_of = {path: _outside(packages, files) for path, files in files_of.items()}
         unclaimed -= {path for path, files in files_of.items() if files}
         files = sorted({file for paths in files_of.values() for file in paths} - checked)
         faults.extend(checker.check(files) if files else ())
@@ -79,6 +82,10 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
         faults.append(Fault(str(path), "", 0, "format", problem))
     # By line number where there is one; ids would sort 10 before 9.
     return tuple(sorted(faults, key=lambda fault: (fault.file, fault.line, fault)))
+
+
+def _outside(folders: Sequence[Path], files: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(file for file in files if not any(map(file.resolve().is_relative_to, folders)))
 
 
 def all_checkers() -> list[Checker]:
@@ -237,6 +244,7 @@ def _rules_table() -> Table:
 _WORDS: Final = ("texts", "desks", "research", "phrases")
 _DEFAULTS: Final = ("title", "summary", "seat", "metric", "rule", "choice", "field", "player")
 """Prefixes of names whose texts default to the declaration's."""
+_MESSAGE: Final = re.compile(r"""\bmessage\(\s*["']([\w.]+)["']\s*[,)]""")
 _PAGES: Final = Path(__file__).parents[2] / "ui"
 
 
@@ -296,6 +304,7 @@ def _name_faults(file: Path) -> Iterator[Fault]:
     assert node is not None
     bounded.read_placed(node, lambda scalar, place: leaves.append(place), lines, [])
     names = {language: [leaf[3:] for leaf in leaves if leaf[:2] == language] for language in ("en", "zh")}
+    yield from _missing_names(file, set(names["en"])) if file.stem == "texts" else ()
     known = _words_of(file.parent) | _words_of(_PAGES)
     for language, lacking in (("en", "zh"), ("zh", "en")):
         other = names[lacking]
@@ -303,17 +312,31 @@ def _name_faults(file: Path) -> Iterator[Fault]:
             unused = [part for part in re.split(r"[\W_]+", name) if part not in known]
             if unused:
                 words = difflib.get_close_matches(unused[0], sorted(known), n=1)
-                near = difflib.get_close_matches(name, other, n=1, cutoff=0.8) or words
+                similar = [known for known in other if known != name]
+                near = difflib.get_close_matches(name, similar, n=1, cutoff=0.8) or words
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 yield fault(language, name, f"nothing uses the name {name!r}{hint}")
             elif other and name not in other and (lacking == "zh" or name.split(".")[0] not in _DEFAULTS):
                 yield fault(language, name, f"{name!r} has no text in {lacking}")
 
 
+def _missing_names(file: Path, names: Set[str]) -> Iterator[Fault]:
+    """Yield faults of names in calls of `message` that the texts of a package lack; its pages would fail."""
+    for source in sorted(file.parent.rglob("*.py")):
+        for number, line in enumerate(source.read_text("utf-8", "replace").splitlines(), start=1):
+            for name in _MESSAGE.findall(line):
+                if name not in names and name.split(".")[0] not in _WORDS:
+                    near = difflib.get_close_matches(name, sorted(names), n=1)
+                    hint = f"; did you mean {near[0]!r}?" if near else ""
+                    problem = f"{file.name} has no text {name!r} in en{hint}"
+                    yield Fault(str(source), "", number, "words", problem)
+
+
 def _words_of(folder: Path) -> set[str]:
     """Return all words in the code, data and templates of a folder."""
     files = (file for suffix in ("py", "yaml", "jinja") for file in folder.rglob(f"*.{suffix}"))
-    files = (file for file in files if file.stem not in _WORDS and file.parent.name != "strings")
+    texts = {f"{name}.yaml" for name in _WORDS}
+    files = (file for file in files if file.name not in texts and file.parent.name != "strings")
     return {word for file in files for word in re.split(r"[\W_]+", file.read_text("utf-8", "replace"))}
 
 
@@ -334,6 +357,20 @@ def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) ->
         if seat.prompt and not languages_of(f"{benchmark.name}/{seat.prompt}"):
             missing = f"{benchmark.folder}/prompts/{seat.prompt}.en.jinja"
             faults.append(Fault(missing, seat.name, 0, "prompt", "the prompt of this seat is missing"))
+        elif files and seat.prompt:
+            lacking = _item_languages(benchmark) - {*languages_of(f"{benchmark.name}/{seat.prompt}")}
+            message = "there is no prompt in this language, which items have; the other one is used"
+            faults += [
+                Fault(
+                    f"{benchmark.folder}/prompts/{seat.prompt}.{each}.jinja",
+                    "",
+                    0,
+                    "prompt",
+                    message,
+                    "warning",
+                )
+                for each in sorted(lacking)
+            ]
     for file in files:
         name, _, language = file.name.removesuffix(".jinja").rpartition(".")
         try:
@@ -346,6 +383,16 @@ def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) ->
                 message = unknown_key(variable, sorted(known), "variable")
                 faults.append(Fault(str(file), "", _line(file, variable), "prompt", message, "warning"))
     return tuple(faults)
+
+
+def _item_languages(benchmark: Benchmark[Any, Any]) -> set[str]:
+    """Return the languages of the built-in items; empty if they cannot be loaded."""
+    from simulator.runner.declared_machine import language_of
+
+    try:
+        return {language_of(item) for item in catalog.load_items(benchmark, "builtin")}
+    except InputError:
+        return set()
 
 
 def _variables_of(benchmark: Benchmark[Any, Any], seat: str) -> set[str]:

@@ -19,6 +19,7 @@ from rich.console import Console
 from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
+from simulator import catalog
 from simulator.benchmark import Benchmark, ReportSpec
 from simulator.errors import InputError
 from simulator.field_options import AnnotatedOption, options_of, read_options
@@ -211,8 +212,7 @@ def items_report(benchmark: Benchmark[Any, Any], data: str) -> Report:
     Raises:
         InputError: if there are no such data.
     """
-    assert benchmark.load is not None
-    rows = [machine_of(benchmark).item_row(item) for item in benchmark.load(data)]
+    rows = [machine_of(benchmark).item_row(item) for item in catalog.load_items(benchmark, data)]
     frame = pd.DataFrame([row.data for row in rows])
     fields: list[list[Cell]] = []
     counts: list[list[Cell]] = []

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator import datasets
+from simulator import catalog, datasets
 from simulator.benchmark import Benchmark, SeatSpec
 from simulator.errors import InputError
 from simulator.field_options import AnnotatedOption, OptionField, option_field, options_of, read_options
@@ -132,8 +132,7 @@ def run_spec(benchmark: Benchmark[Any, Any]) -> RunSpec[Any, Any]:
 
 
 def _declared_requests(order: RunOrder[Selection, Any]) -> list[RunRequest]:
-    assert order.benchmark.load is not None
-    items, limit = order.benchmark.load(order.selection.data), order.selection.limit
+    items, limit = catalog.load_items(order.benchmark, order.selection.data), order.selection.limit
     if limit is not None:
         items = draw_strata(items, limit, lambda item: (), order.settings.seed)
     return [order.request(items)]

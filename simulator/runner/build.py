@@ -268,7 +268,7 @@ def _scripted_reply(entry: Any, place: str) -> Reply:
     if not isinstance(entry, dict) or not isinstance(entry.get("text", ""), str):
         raise InputError(f"{place}: expected a line, or a move such as {{give: ['1'], before: 'Well,'}}.")
     if any(isinstance(value, float) for value in _flatten(entry.values())):
-        raise InputError(f"{place}: YAML reads 1.10 as the number 1.1; put a node's index in quotes.")
+        raise InputError(f"{place}: YAML reads 1.10 as the number 1.1; put decimal numbers in quotes.")
     return Reply(text=entry.get("text", ""), move={key: entry[key] for key in entry if key != "text"})
 
 

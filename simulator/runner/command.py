@@ -372,7 +372,7 @@ def _items(
     if items is None:
         if benchmark.load is None:
             raise InputError(f"{benchmark.name} has several kinds of items; pass those to play (items=…).")
-        items = benchmark.load(data)
+        items = catalog.load_items(benchmark, data)
     else:
         for item in items:
             if not isinstance(item, benchmark.item) if benchmark.item else isinstance(item, str | Mapping):

@@ -91,13 +91,19 @@ class Table:
         """Convert a reply to a turn of the log and an update of the state.
 
         Raises:
-            SeatError: if it is not that seat's turn, or the reply breaks the rules.
+            SeatError: if it is not that seat's turn, or the reply breaks the rules. A text without values
+                breaks those of a form, even if all fields have defaults: it would be lost.
         """
         due = self.due(current)
         if due is None or due.seat != seat:
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
         if due.form is not None:
-            values = read_form(due.form, reply.move or {}, seat)
+            if reply.move is None and reply.text.strip():
+                names = ", ".join(due.form.model_fields)
+                message = f"The {seat} said {reply.text!r} instead of values for the form: {names}."
+                raise SeatError(message, seat, code="no_values")
+            by_person = self.live.seats[seat].kind == "person"
+            values = read_form(due.form, reply.move or {}, seat, from_page=by_person)
             reply = replace(reply, text=reply.text.strip() or _join(values.values()), move=values)
         accept = partial(checked_move, self.benchmark) if self.benchmark.accept else accept_reply
         move = accept(self.state(current), due, reply)

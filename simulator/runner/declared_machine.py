@@ -87,7 +87,8 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         spec = self.benchmark.seat(seat)
         if name in spec.players:
             return ScriptSeat(spec.players[name], name, "offline")
-        if spec.prompt is None or (name.startswith("offline/") and not name.startswith("offline/script")):
+        is_offline = name.startswith("offline/") and not name.startswith("offline/script")
+        if spec.prompt is None or is_offline or "/" not in name:
             known = ", ".join([*spec.players, *(["provider/model"] if spec.prompt else []), "script:FILE"])
             raise InputError(f"{name!r} cannot sit in the {seat}'s seat; known players: {known}.")
         return PromptedSeat(models(name), self.name, spec)

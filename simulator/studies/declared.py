@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from logs import LogReader, LogWriter
 from logs.rows import Judgment
+from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.fields import read_fields
@@ -168,8 +169,7 @@ class DeclaredSessions(PlaySessions):
     @cached_property
     def items(self) -> Sequence[Any]:
         """The items of free play, in order."""
-        assert self.benchmark.load is not None
-        return self.benchmark.load(self.data)
+        return catalog.load_items(self.benchmark, self.data)
 
     async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str

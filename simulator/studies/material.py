@@ -20,6 +20,7 @@ from simulator.fields import read_fields
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
 from simulator.runner.build import load_machine
+from simulator.runner.declared_machine import language_of
 from simulator.runner.lobby import PERSON
 from simulator.studies.files import Study
 from simulator.studies.parts import StudySettings
@@ -269,8 +270,20 @@ class DeclaredStudy(ItemStudy[StudySettings]):
 
     def all_items(self) -> Sequence[Any]:
         """Return the items of the data."""
-        assert self._declared.load is not None
-        return self._declared.load(str(self.study.settings.get(DATA, "builtin")))
+        return catalog.load_items(self._declared, str(self.study.settings.get(DATA, "builtin")))
+
+    def taken(self, items: Mapping[Cell, Any]) -> Mapping[Cell, Any]:
+        """Return the items in the languages of the pages; all that the study's conditions name.
+
+        Raises:
+            InputError: if there are none.
+        """
+        if self.study.conditions:
+            return items
+        taken = {cell: item for cell, item in items.items() if language_of(item) in self.languages}
+        if not taken:
+            raise InputError(f"no item is in a language of its pages ({', '.join(self.languages)})")
+        return taken
 
     def name(self, item: Any) -> str:
         """Return the name of an item."""

@@ -13,14 +13,18 @@ from fake_sessions import front
 from pydantic import BaseModel, Field, model_validator
 from visiting import Page, ask_for_place, no_models, words
 
+import askback
+from logs import LogReader
 from simulator import catalog
 from simulator.benchmark import Due, Move, State
 from simulator.blocks import Block, Heading, Meter, Talk, Text
 from simulator.errors import InputError
 from simulator.model_forms import form_of
 from simulator.runner.machines import task_turns
+from simulator.seats import Reply, ScriptSeat
 from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import read_study
+from simulator.studies.material import DeclaredStudy
 from ui import i18n
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
@@ -197,7 +201,9 @@ async def test_a_sheet_keeps_the_order_of_its_view_and_labels_choices(
 ) -> None:
     player = await begin(rated, benchmark="rated")
     monkeypatch.setitem(i18n.strings("en").texts, "benchmark.rated.field.marked.hard", "Hard to say")
+    monkeypatch.setitem(i18n.strings("en").texts, "benchmark.rated.choice.odd", "Any odd one")
     shown = words(await player.look())
+    assert "Any odd one" in shown
     assert (
         re.search(r"thing .*1 of 2.* Hard to say .*below", shown) and " hard " not in shown.split("below")[0]
     )
@@ -217,3 +223,67 @@ async def test_a_rule_over_several_fields_is_reported_at_the_end_of_the_form(
     monkeypatch.setitem(zh.phrases, "hard things have at most 2 points", "难的最多两分")
     answer = await rated.check_form(player.at | {"language": "zh", "filled": filled})
     assert answer["problems"][""][0]["text"] == "难的最多两分"
+
+
+class Easy(BaseModel, extra="forbid"):
+    """A form that may be left as it is."""
+
+    points: int = Field(1, ge=0)
+    minutes: int = Field(1, ge=0)
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (Reply(move={"ponts": 2}), "unknown key 'ponts'"),
+        ("Two points.", "The asker said 'Two points.' instead of values for the form: points, minutes."),
+        (
+            Reply(move={"points": -1, "minutes": -2}),
+            "points is -1; it must be greater than or equal to 0; "
+            "minutes is -2; it must be greater than or equal to 0",
+        ),
+    ],
+)
+def test_what_is_no_form_is_not_replaced_by_defaults(
+    served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Any, problem: str
+) -> None:
+    monkeypatch.setattr(catalog, "_REGISTERED", {})
+
+    def rate(state: State[Any, Any]) -> Due | None:
+        return None if state.moves else Due("asker", "rate", form=Easy)
+
+    benchmark = replace(served.benchmark, name="easy", next_seat=rate, accept=None)
+    path = tmp_path / "easy.sqlite"
+    run = askback.run(benchmark, asker=ScriptSeat(lambda view: said), limit=1, log=path)
+    with LogReader(path) as reader:
+        (ending,) = [reader.ending(each.id) for each in reader.episodes(run)]
+    assert (ending.status, ending.message) == ("aborted", problem)
+
+
+def test_a_study_has_the_items_in_the_languages_of_its_pages(served, tmp_path: Path) -> None:
+    class Rose(BaseModel):
+        name: str
+        language: str
+
+    def cells(more: str = "") -> tuple[Any, ...]:
+        file = tmp_path / "roses.yaml"
+        file.write_text(RATED.replace("rated\n", "roses\n") + more, "utf-8")
+        return tuple(DeclaredStudy(benchmark, read_study(file)).cells)
+
+    roses = [Rose(name=name, language=name) for name in ("en", "zh")]
+    benchmark = replace(served.benchmark, name="roses", item=Rose, load=lambda data: roses)
+    assert cells() == (("en",),)
+    assert cells("settings: {languages: [en, zh]}") == (("en",), ("zh",))
+    assert cells("conditions: [zh]") == (("zh",),)
+    roses.pop(0)
+    with pytest.raises(InputError, match=r"no item is in a language of its pages \(en\)"):
+        cells()
+
+
+async def test_closing_words_need_no_further_texts(rated: Actions) -> None:
+    asked = Due("asker", "ask", closing="That is all.")
+    object.__setattr__(rated.served["rated"].benchmark, "next_seat", lambda state: asked)
+    player = await begin(rated, benchmark="rated")
+    page = Page(await player.look())
+    assert page.one("data-closing")["data-closing"] == "That is all."
+    assert "Say “That is all.”?" in words(player.html)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -30,6 +31,7 @@ from simulator.errors import AskbackError, InputError, SeatError
 from simulator.frames import Frames
 from simulator.models import ScriptModel
 from simulator.reports import build_report, mean_of, print_runs
+from simulator.research import research_pages
 from simulator.runner.build import machine_of
 from simulator.stats import bootstrap_mean, share
 from simulator.studies.declared import DeclaredSessions
@@ -147,6 +149,23 @@ def test_two_items_with_one_name_are_refused_before_anything_is_written(spoil, p
         assert reader.runs() == []
 
 
+def test_a_load_that_raises_or_returns_nothing_is_reported(spoil, path):
+    def load(data: str) -> Any:
+        raise ValueError("no maps")
+
+    place = f"{__file__}:{load.__code__.co_firstlineno + 1}"
+    message = f"spoilt: load of the data 'builtin': ValueError: no maps, {place}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        askback.run(spoil(load=load), log=path)
+    with pytest.raises(InputError, match="returned no items"):
+        askback.run(spoil(load=lambda data: ()), log=path)
+
+
+def test_a_wrong_result_of_research_is_named(spoil):
+    with pytest.raises(InputError, match=r"spoilt: research returned 7; expected a ResearchPages"):
+        research_pages(spoil(research=lambda: 7))
+
+
 def test_items_are_objects(spoil, path):
     with pytest.raises(InputError, match="items: 'nope' is not a Thing; pass objects"):
         askback.run(spoil(), items=["nope"], log=path)
@@ -177,6 +196,10 @@ def test_a_missing_prompt_is_reported_before_the_run(spoil):
         machine_of(benchmark).seat_for("asker", "any/model", lambda name: ScriptModel(str, name=name), {})
     assert "askr.en.jinja" in str(prompt_faults(benchmark))
     assert prompt_faults(catalog.find("twenty_questions")) == ()
+    spoilt = spoil(load=lambda data: [SimpleNamespace(language="de")])
+    spoilt = replace(spoilt, name="twenty_questions")
+    (fault, *_) = prompt_faults(spoilt, [spoilt.folder / "prompts" / "asker.en.jinja"])
+    assert fault.file.endswith("asker.de.jinja") and "no prompt in this language" in fault.message
 
 
 def test_a_graded_share_has_a_bootstrap_interval():
@@ -206,6 +229,17 @@ def test_a_failing_section_is_reported_and_the_others_are_shown(spoil, path, cap
     with pytest.raises(Exception, match="1"):
         output_report(report, None)
     assert re.search(problem, capsys.readouterr().err)
+
+
+def test_a_report_says_that_intervals_are_over_groups_of_items(spoil, path):
+    remarks = []
+    for cluster in (str, lambda name: name[0]):
+        benchmark = spoil(cluster=cluster)
+        run = askback.run(benchmark, limit=1, log=path)
+        with LogReader(path) as reader:
+            (metrics,) = build_report(benchmark, Frames(log=reader, runs=(run,))).sections
+        remarks.append([*metrics.remarks, metrics.figures[0].caption])
+    assert [sum("group" in remark for remark in each) for each in remarks] == [0, 2]
 
 
 def test_the_page_of_a_run_reports_a_failing_section(spoil, log):

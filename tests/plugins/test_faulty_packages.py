@@ -241,6 +241,16 @@ def test_misspelt_names_are_reported_with_line_and_suggestion(copied):
     }
 
 
+def test_other_files_of_a_package_are_its_own_and_all_its_modules_use_texts(copied):
+    (copied / "steps.yaml").write_text("steps: {north: 1}\n", "utf-8")
+    (copied / "desks.py").write_text('CHOICES = ("kind",)\nHEAD = message("remainig", n=1)\n', "utf-8")
+    (copied / "desks.yaml").write_text("en: {manner.kind: Kind}\nzh: {manner.kind: 和善}\n", "utf-8")
+    (copied / "manner.py").write_text("", "utf-8")
+    (fault,) = check_files([copied])
+    assert (Path(fault.file).name, fault.line) == ("desks.py", 2)
+    assert fault.message == "texts.yaml has no text 'remainig' in en; did you mean 'remaining'?"
+
+
 def test_a_package_with_unreadable_texts_is_not_in_the_browser(copied, warnings, tmp_path):
     (copied / "texts.yaml").write_text("en:\n  title: Twenty: questions\n", "utf-8")
     assert i18n.strings("en")("benchmark.clarq.name") == "ClarQ-LLM"

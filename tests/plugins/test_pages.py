@@ -225,7 +225,7 @@ def test_a_study_says_who_sits_opposite(installed: Path, tmp_path: Path) -> None
     wrong = {
         "offline/nobody": "known players: offline/oracle",
         "person": "answerer is a person",
-        "gpt-4o": "gpt-4o",
+        "gpt-4o": "known players: offline/oracle, provider/model",
     }
     for who, words_of in wrong.items():
         with pytest.raises(InputError, match=words_of):

@@ -191,8 +191,8 @@ def task_page(context: PageContext, invitations: Mapping[str, Invitation]) -> st
         drawn=drawn,
         menus=of_kind(view.blocks, Menu),
         suggestions=next(iter(of_kind(view.blocks, Suggestions)), None),
-        closing=strings(view.language)(f"{context.link.name}.{view.due.closing}")
-        if view.due and view.due.closing
+        closing=strings(view.language).get(f"{context.link.name}.{view.due.closing}", view.due.closing)
+        if view.due
         else "",
         choices=[
             (choice, texts.get(f"{context.link.name}.choice.{choice}", choice))

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from logs import LogReader, erase_participant
 from logs.export import export_log
 from logs.rows import Score
+from simulator import frames
 from simulator.errors import ConflictError
 from simulator.seats import Reply
 from simulator.studies.pairs import LOST
@@ -102,6 +103,9 @@ async def test_what_is_looked_at_and_taken_home_knows_both_people_of_a_pair(
             ]
         assert len(kept.episodes(house.study.runs[1])) == 2
     assert manifest["episodes"] == {"completed": 1}
+    asked = frames.episodes(house.reader, [house.study.runs[1]])
+    assert set(asked["participant"]) == people
+    assert frames.judgments(house.reader, [house.study.runs[1]]).empty
 
 
 async def test_progress_counts_pairs_and_who_waits(house: House) -> None:
