@@ -272,7 +272,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         """Return the items of the data."""
         return catalog.load_items(self._declared, str(self.study.settings.get(DATA, "builtin")))
 
-    def taken(self, items: Mapping[Cell, Any]) -> Mapping[Cell, Any]:
+    def choose_items(self, items: Mapping[Cell, Any]) -> Mapping[Cell, Any]:
         """Return the items in the languages of the pages; all that the study's conditions name.
 
         Raises:
