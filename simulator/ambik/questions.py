@@ -21,6 +21,7 @@ from simulator.ambik.topics import (
     YES_NO,
     Topic,
     content_of,
+    correct_spelling,
     in_english,
     kitchen_words,
     measured_in,
@@ -52,7 +53,7 @@ _QUOTED: Final = re.compile(r"[“\"]([^”\"]+)[”\"]")
 _OR: Final = re.compile(r",|\bor\b")
 _GOING_ON: Final = re.compile(r"^\W*what(?:'s| is| are) \w+ing\b")
 _STRANDED: Final = re.compile(r"\b(in|into|onto|from|out of)\b\W*$|^\W*(in|into|onto|from) (what|which)\b")
-_GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", "item")
+_GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", "item", "topping", "filling")
 
 
 def interpret(pair: Pair, question: str) -> Interpretation:
@@ -64,7 +65,7 @@ def interpret(pair: Pair, question: str) -> Interpretation:
         return "open"
     topic = topic_of(pair)
     before: frozenset[str] = frozenset()
-    for sentence in filter(str.strip, _SENTENCE.split(text)):
+    for sentence in filter(str.strip, _SENTENCE.split(correct_spelling(topic, text))):
         interpretation = _interpret(topic, sentence, before)
         if interpretation:
             return interpretation
@@ -244,6 +245,8 @@ def _interpret_whether(
         return "open"
     if "measure" in topic.facets and content & topic.strong and content <= known:
         return "open"
+    if {words.asked.get(word) for word in content} & topic.attributes and len(tokens) <= 3:
+        return "open" if content <= topic.open_words | words.asked.keys() else ""
     done = same_words(map(stem, _VERB.findall(sentence))) - words.says_nothing
     strange = content - known - frozenset(word for name in named for word in content_of(name))
     if _is_means(sentence, named):
@@ -254,13 +257,15 @@ def _interpret_whether(
     state = tokens[:1] in (["is"], ["are"])
     if state and not named and "manner" not in topic.facets and content - topic.names - topic.strong:
         return ""
-    asks = "?" in sentence and (not ASKS_WHETHER.match(sentence) or bool(words.wanting & set(tokens)))
+    asks = bool(words.wanting & set(tokens)) if ASKS_WHETHER.match(sentence) else "?" in sentence
+    negated = any(token in ("not", "dont", "isnt") or token.endswith("n't") for token in tokens)
     if named and not strange and (asks or len(content) <= 2):
-        if "thing" not in topic.facets:
+        if "thing" not in topic.facets or negated:
+            # After "Not the red one, right?" a yes or a no could mean either.
             return "open"
         return "yes" if all(named.values()) else "no"
     if content & topic.others and not content & topic.names and asks and not strange - topic.others:
-        return "no"
+        return "open" if negated else "no"
     if "manner" in topic.facets and content & topic.strong and len(content - known) <= 1:
         return "open"
     if "thing" in topic.facets and content & topic.names and not strange and asks:
