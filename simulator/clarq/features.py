@@ -94,6 +94,7 @@ class Reading:
         confirming: whether any part of the utterance asks for confirmation.
         on_topic: whether the utterance is about the task at all.
         pointing: whether it only refers back to an earlier line ("Which one?", "How?").
+        asks_more: whether it is brief and has no topic but those of the node given last.
         likeness: similarity of each asking to each node; shape (askings, nodes of the tree).
     """
 
@@ -103,7 +104,7 @@ class Reading:
         utterance = corrected(situation.utterance, language)
         self.brief = len(utterance) <= BRIEF[language]
         if self.brief:
-            utterance = self.index.speller.correct(utterance)
+            utterance = PATTERNS[language]["fillers"].sub("", self.index.speller.correct(utterance))
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given
         # Longer lines often repeat what was given, so there the given nodes keep their weight.
@@ -129,6 +130,8 @@ class Reading:
         if self.pointing:
             last_given = (OPENING, *self.given)[-1]
             self._topics = [topics(situation.task.tree.text(last_given), language)]
+        told = topics(situation.task.tree.text(self.given[-1]), language) if self.given else frozenset()
+        self.asks_more = self.brief and bool(spoken) and spoken <= told
         known = sum(map(self.index.known, spoken))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
         self.personal = bool(self.matches("personal"))
@@ -144,6 +147,11 @@ class Reading:
     def matches(self, name: str) -> re.Match[str] | None:
         """Return the first match of the pattern `name` in the utterance."""
         return PATTERNS[self.language][name].search(self.utterance)
+
+    def settled_by(self, node: str) -> bool:
+        """Return True if a node settles every attribute that is asked for."""
+        column = self.index.column[node]
+        return all(self.index.settles(attribute)[column] for attribute in self.attributes if attribute)
 
     @cached_property
     def opening_likeness(self) -> float:

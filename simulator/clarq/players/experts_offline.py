@@ -98,7 +98,10 @@ def single_node(assessment: Assessment) -> str | None:
         return None
     if reading.pointing:
         return _node_pointed_at(reading, assessment.chances)
-    return None if assessment.best < 0 else reading.available[assessment.best]
+    if assessment.best < 0:
+        node = _node_pointed_at(reading, assessment.chances) if reading.asks_more else None
+        return node if node is not None and reading.settled_by(node) else None
+    return reading.available[assessment.best]
 
 
 def several_nodes(assessment: Assessment) -> tuple[str, ...]:
