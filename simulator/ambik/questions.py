@@ -44,6 +44,8 @@ _REMARK: Final = re.compile(
     re.IGNORECASE,
 )
 _OTHER_ASPECTS: Final = frozenset(("why", "who", "when", "whose"))
+_NEGATED: Final = re.compile(r"n't\b")
+_BARE_IS: Final = re.compile(r"\b(what|where|how|which)s\b")
 _CONTRACTED: Final = re.compile(r"(?<=\w)'(?:d|ll|ve|re|m)\b")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
 _VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
@@ -59,7 +61,8 @@ _GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", 
 def interpret(pair: Pair, question: str) -> Interpretation:
     """Return how a question is understood, given what is open in the ambiguous task of a pair."""
     question = " ".join(part for part in _SENTENCE.split(question) if not _REMARK.match(part))
-    text = _CONTRACTED.sub("", in_english(question).lower().replace("’", "'"))
+    text = _NEGATED.sub(" not", in_english(question).lower().replace("’", "'"))
+    text = _CONTRACTED.sub("", _BARE_IS.sub(r"\1 is", text))
     asked = content_of(in_english(pair.question))
     if asked and content_of(text) == asked and not _asks_other_aspect(pair, text):
         return "open"
@@ -251,14 +254,14 @@ def _interpret_whether(
     strange = content - known - frozenset(word for name in named for word in content_of(name))
     if _is_means(sentence, named):
         strange -= done
-    elif "manner" not in topic.facets and done - topic.step:
+    elif "manner" not in topic.facets and done - topic.step - (topic.around if named else frozenset()):
         # "Should I wash the bowl?" is about another action.
         return ""
     state = tokens[:1] in (["is"], ["are"])
     if state and not named and "manner" not in topic.facets and content - topic.names - topic.strong:
         return ""
     asks = bool(words.wanting & set(tokens)) if ASKS_WHETHER.match(sentence) else "?" in sentence
-    negated = any(token in ("not", "dont", "isnt") or token.endswith("n't") for token in tokens)
+    negated = not {"not", "dont", "isnt"}.isdisjoint(tokens)
     if named and not strange and (asks or len(content) <= 2):
         if "thing" not in topic.facets or negated:
             # After "Not the red one, right?" a yes or a no could mean either.

@@ -178,7 +178,7 @@ def topic_of(pair: Pair) -> Topic:
     keys = content_of(f"{question} {pair.answer} {intent} {variants}") | (clear - step)
     target, group = intended_things(pair)
     named = _nouns_after(question) - words.asked.keys()
-    facets = _facets(pair, question, bool(target), named)
+    facets = _facets(pair, question, target, named)
     scene = same_words(word for each in things for word in each.stems)
     distinctive, full_names = _alternatives(pair, target, group, step) if target else ({}, {})
     # Names of things in the same category also refer to the open thing: "which Emmental" for Gouda.
@@ -212,17 +212,17 @@ def topic_of(pair: Pair) -> Topic:
     )
 
 
-def _facets(pair: Pair, question: str, has_target: bool, named: frozenset[str]) -> frozenset[Facet]:
+def _facets(pair: Pair, question: str, target: Sequence[Thing], named: frozenset[str]) -> frozenset[Facet]:
     facets: set[Facet] = set()
     if word_table().measures_in(question):
         facets.add("measure")
-    elif has_target or named or _ASKS_FOR_THING.match(question):
+    elif target or named or _ASKS_FOR_THING.match(question):
         facets.add("thing")
     whether = ASKS_WHETHER.match(question) and " or " not in question
     if not facets or whether or word_table().doing.search(question):
         facets.add("manner")
     goes_in = YES_NO.sub("", pair.answer).strip().lower().startswith(_WITHIN)
-    if "where" in question.split() or (has_target and goes_in):
+    if "where" in question.split() or (target and (goes_in or target[0].is_a("place", "appliance"))):
         facets.add("place")
     return frozenset(facets)
 

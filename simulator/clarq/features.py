@@ -36,6 +36,8 @@ from trees import OPENING, Frontier, Language, Tree
 ON_TOPIC = 0.2
 # Maximum characters of a brief utterance, as people write. Published seekers' utterances are longer.
 BRIEF = {"en": 110, "zh": 40}
+# Maximum share of unknown topics in a question about an option; a pair of characters may cross two words.
+UNKNOWN_SHARE = {"en": 0.0, "zh": 0.5}
 TERSE = 3  # maximum topics of a terse utterance
 MEMORY = 14  # provider turns looked back on, so that a turn costs the same in a dialogue of any length
 
@@ -147,6 +149,18 @@ class Reading:
     def matches(self, name: str) -> re.Match[str] | None:
         """Return the first match of the pattern `name` in the utterance."""
         return PATTERNS[self.language][name].search(self.utterance)
+
+    @cached_property
+    def settled_option(self) -> str | None:
+        """The only available node about an option in a brief yes/no question, as in "Pearl ones?"."""
+        word = PATTERNS[self.language]["question_word"].search(self.utterance.lower())
+        other = word or any(self.attributes) or self.matches("open_ended")
+        if not self.brief or other or self.unknown > UNKNOWN_SHARE[self.language]:
+            return None
+        named = self.index.named(self._rows)[-1]
+        about = (self.index.names + self.index.siblings + self.index.neighbours) @ named > 0
+        nodes = [node for node in self.available if about[self.index.column[node]]]
+        return nodes[0] if len(nodes) == 1 else None
 
     def settled_by(self, node: str) -> bool:
         """Return True if a node settles every attribute that is asked for."""

@@ -100,7 +100,7 @@ def single_node(assessment: Assessment) -> str | None:
         return _node_pointed_at(reading, assessment.chances)
     if assessment.best < 0:
         node = _node_pointed_at(reading, assessment.chances) if reading.asks_more else None
-        return node if node is not None and reading.settled_by(node) else None
+        return node if node is not None and reading.settled_by(node) else reading.settled_option
     return reading.available[assessment.best]
 
 
