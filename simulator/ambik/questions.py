@@ -21,6 +21,7 @@ from simulator.ambik.topics import (
     YES_NO,
     Topic,
     content_of,
+    correct_spelling,
     in_english,
     kitchen_words,
     measured_in,
@@ -43,6 +44,8 @@ _REMARK: Final = re.compile(
     re.IGNORECASE,
 )
 _OTHER_ASPECTS: Final = frozenset(("why", "who", "when", "whose"))
+_NEGATED: Final = re.compile(r"n't\b")
+_BARE_IS: Final = re.compile(r"\b(what|where|how|which)s\b")
 _CONTRACTED: Final = re.compile(r"(?<=\w)'(?:d|ll|ve|re|m)\b")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
 _VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
@@ -52,19 +55,20 @@ _QUOTED: Final = re.compile(r"[“\"]([^”\"]+)[”\"]")
 _OR: Final = re.compile(r",|\bor\b")
 _GOING_ON: Final = re.compile(r"^\W*what(?:'s| is| are) \w+ing\b")
 _STRANDED: Final = re.compile(r"\b(in|into|onto|from|out of)\b\W*$|^\W*(in|into|onto|from) (what|which)\b")
-_GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", "item")
+_GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", "item", "topping", "filling")
 
 
 def interpret(pair: Pair, question: str) -> Interpretation:
     """Return how a question is understood, given what is open in the ambiguous task of a pair."""
     question = " ".join(part for part in _SENTENCE.split(question) if not _REMARK.match(part))
-    text = _CONTRACTED.sub("", in_english(question).lower().replace("’", "'"))
+    text = _NEGATED.sub(" not", in_english(question).lower().replace("’", "'"))
+    text = _CONTRACTED.sub("", _BARE_IS.sub(r"\1 is", text))
     asked = content_of(in_english(pair.question))
     if asked and content_of(text) == asked and not _asks_other_aspect(pair, text):
         return "open"
     topic = topic_of(pair)
     before: frozenset[str] = frozenset()
-    for sentence in filter(str.strip, _SENTENCE.split(text)):
+    for sentence in filter(str.strip, _SENTENCE.split(correct_spelling(topic, text))):
         interpretation = _interpret(topic, sentence, before)
         if interpretation:
             return interpretation
@@ -244,23 +248,27 @@ def _interpret_whether(
         return "open"
     if "measure" in topic.facets and content & topic.strong and content <= known:
         return "open"
+    if {words.asked.get(word) for word in content} & topic.attributes and len(tokens) <= 3:
+        return "open" if content <= topic.open_words | words.asked.keys() else ""
     done = same_words(map(stem, _VERB.findall(sentence))) - words.says_nothing
     strange = content - known - frozenset(word for name in named for word in content_of(name))
     if _is_means(sentence, named):
         strange -= done
-    elif "manner" not in topic.facets and done - topic.step:
+    elif "manner" not in topic.facets and done - topic.step - (topic.around if named else frozenset()):
         # "Should I wash the bowl?" is about another action.
         return ""
     state = tokens[:1] in (["is"], ["are"])
     if state and not named and "manner" not in topic.facets and content - topic.names - topic.strong:
         return ""
-    asks = "?" in sentence and (not ASKS_WHETHER.match(sentence) or bool(words.wanting & set(tokens)))
+    asks = bool(words.wanting & set(tokens)) if ASKS_WHETHER.match(sentence) else "?" in sentence
+    negated = not {"not", "dont", "isnt"}.isdisjoint(tokens)
     if named and not strange and (asks or len(content) <= 2):
-        if "thing" not in topic.facets:
+        if "thing" not in topic.facets or negated:
+            # After "Not the red one, right?" a yes or a no could mean either.
             return "open"
         return "yes" if all(named.values()) else "no"
     if content & topic.others and not content & topic.names and asks and not strange - topic.others:
-        return "no"
+        return "open" if negated else "no"
     if "manner" in topic.facets and content & topic.strong and len(content - known) <= 1:
         return "open"
     if "thing" in topic.facets and content & topic.names and not strange and asks:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from typing import Annotated, Final, Literal
 
@@ -17,12 +18,18 @@ from simulator.ambik.intents import is_found
 from simulator.ambik.items import Pair, line_of
 from simulator.ambik.kitchen.knowledge import Pattern
 from simulator.ambik.kitchen.openings import mentions, single
-from simulator.ambik.naming import Thing, kitchen, stems, thing
+from simulator.ambik.naming import Thing, kitchen, stem, stems, thing
 from simulator.ambik.terms import table
 
 Facet = Literal["thing", "place", "measure", "manner"]
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]+")
 _MARKS: Final = str.maketrans({"？": "? ", "。": ". ", "、": ", ", "，": ", ", "！": "! "})
+# “行不行” is no negation; measure words add nothing; a question ends in a particle where it has no mark.
+_ZH_FORMS: Final = (
+    (re.compile(r"(?!是不是|要不要)(.)不\1"), r"\1"),
+    (re.compile("(?<=[哪这那几])(一?[口条根袋盒罐双张包枚颗支件套位层])"), ""),
+    (re.compile(r"(吗|吧|呢|(?<![什怎这那多])么)\s*(?=$|[，。！])"), r"\1？"),
+)
 TOKEN: Final = re.compile(r"[a-z0-9À-ɏ'’\-]+")
 QUESTION_WORDS: Final = frozenset(("which", "what", "whichever", "what's"))
 YES_NO: Final = re.compile(r"^\W*(yes|yeah|yep|no|nope)\b[\s,.;:!]*", re.IGNORECASE)
@@ -140,10 +147,13 @@ def in_english(question: str) -> str:
         return question
     # “杯子用哪一个？” asks which cup.
     question = _named_before_which().sub(r"哪个\1", question)
+    for pattern, replacement in _ZH_FORMS:
+        question = pattern.sub(replacement, question)
     for word, english in sorted(word_table().zh.items(), key=lambda entry: -len(entry[0])):
         question = question.replace(word, f" {english} ")
     question = re.sub(f"[“”「」《》{word_table().particles}]", " ", question)
-    # Unknown signs become unknown words, so that they are not ignored.
+    # Chinese question words may follow anything, English ones "so". Unknown signs become unknown words.
+    question = re.sub(r"\b(what|which)\b", r"so \1", question)
     return _CHINESE.sub(lambda hit: f" han{ord(hit[0][0]):x} ", question).translate(_MARKS)
 
 
@@ -168,7 +178,7 @@ def topic_of(pair: Pair) -> Topic:
     keys = content_of(f"{question} {pair.answer} {intent} {variants}") | (clear - step)
     target, group = intended_things(pair)
     named = _nouns_after(question) - words.asked.keys()
-    facets = _facets(pair, question, bool(target), named)
+    facets = _facets(pair, question, target, named)
     scene = same_words(word for each in things for word in each.stems)
     distinctive, full_names = _alternatives(pair, target, group, step) if target else ({}, {})
     # Names of things in the same category also refer to the open thing: "which Emmental" for Gouda.
@@ -202,17 +212,17 @@ def topic_of(pair: Pair) -> Topic:
     )
 
 
-def _facets(pair: Pair, question: str, has_target: bool, named: frozenset[str]) -> frozenset[Facet]:
+def _facets(pair: Pair, question: str, target: Sequence[Thing], named: frozenset[str]) -> frozenset[Facet]:
     facets: set[Facet] = set()
     if word_table().measures_in(question):
         facets.add("measure")
-    elif has_target or named or _ASKS_FOR_THING.match(question):
+    elif target or named or _ASKS_FOR_THING.match(question):
         facets.add("thing")
     whether = ASKS_WHETHER.match(question) and " or " not in question
     if not facets or whether or word_table().doing.search(question):
         facets.add("manner")
     goes_in = YES_NO.sub("", pair.answer).strip().lower().startswith(_WITHIN)
-    if "where" in question.split() or (has_target and goes_in):
+    if "where" in question.split() or (target and (goes_in or target[0].is_a("place", "appliance"))):
         facets.add("place")
     return frozenset(facets)
 
@@ -326,6 +336,21 @@ def content_of(text: str) -> frozenset[str]:
     empty = word_table().says_nothing
     plain = (stem for stem in stems(text.lower()) if stem not in empty)
     return same_words(word for word in plain if not word.isdigit() or len(word) < 3) - empty
+
+
+def correct_spelling(topic: Topic, text: str) -> str:
+    """Return `text` with slips in question words and words for what is open corrected."""
+    words = word_table()
+    right = sorted(QUESTION_WORDS | topic.open_words | topic.strong | words.asked.keys())
+    known = words.says_nothing | words.first_of_same.keys() | topic.known
+
+    def correct(token: str) -> str:
+        if len(token) < 4 or token in right or stem(token) in known or kitchen_words({stem(token)}):
+            return token
+        swapped = (word for word in right if sorted(word) == sorted(token))
+        return next(swapped, "") or next(iter(get_close_matches(token, right, 1, 0.85)), token)
+
+    return TOKEN.sub(lambda hit: correct(hit[0]), text)
 
 
 def kitchen_words(words: Iterable[str]) -> frozenset[str]:

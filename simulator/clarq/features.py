@@ -36,6 +36,8 @@ from trees import OPENING, Frontier, Language, Tree
 ON_TOPIC = 0.2
 # Maximum characters of a brief utterance, as people write. Published seekers' utterances are longer.
 BRIEF = {"en": 110, "zh": 40}
+# Maximum share of unknown topics in a question about an option; a pair of characters may cross two words.
+UNKNOWN_SHARE = {"en": 0.0, "zh": 0.5}
 TERSE = 3  # maximum topics of a terse utterance
 MEMORY = 14  # provider turns looked back on, so that a turn costs the same in a dialogue of any length
 
@@ -94,6 +96,7 @@ class Reading:
         confirming: whether any part of the utterance asks for confirmation.
         on_topic: whether the utterance is about the task at all.
         pointing: whether it only refers back to an earlier line ("Which one?", "How?").
+        asks_more: whether it is brief and has no topic but those of the node given last.
         likeness: similarity of each asking to each node; shape (askings, nodes of the tree).
     """
 
@@ -103,7 +106,7 @@ class Reading:
         utterance = correct(situation.utterance, language)
         self.brief = len(utterance) <= BRIEF[language]
         if self.brief:
-            utterance = self.index.speller.correct(utterance)
+            utterance = PATTERNS[language]["fillers"].sub("", self.index.speller.correct(utterance))
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given
         # Longer lines often repeat what was given, so there the given nodes keep their weight.
@@ -129,6 +132,8 @@ class Reading:
         if self.pointing:
             last_given = (OPENING, *self.given)[-1]
             self._topics = [topics(situation.task.tree.text(last_given), language)]
+        told = topics(situation.task.tree.text(self.given[-1]), language) if self.given else frozenset()
+        self.asks_more = self.brief and bool(spoken) and spoken <= told
         known = sum(map(self.index.known, spoken))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
         self.personal = bool(self.matches("personal"))
@@ -144,6 +149,23 @@ class Reading:
     def matches(self, name: str) -> re.Match[str] | None:
         """Return the first match of the pattern `name` in the utterance."""
         return PATTERNS[self.language][name].search(self.utterance)
+
+    @cached_property
+    def settled_option(self) -> str | None:
+        """The only available node about an option in a brief yes/no question, as in "Pearl ones?"."""
+        word = PATTERNS[self.language]["question_word"].search(self.utterance.lower())
+        other = word or any(self.attributes) or self.matches("open_ended")
+        if not self.brief or other or self.unknown > UNKNOWN_SHARE[self.language]:
+            return None
+        named = self.index.named(self._rows)[-1]
+        about = (self.index.names + self.index.siblings + self.index.neighbours) @ named > 0
+        nodes = [node for node in self.available if about[self.index.column[node]]]
+        return nodes[0] if len(nodes) == 1 else None
+
+    def settled_by(self, node: str) -> bool:
+        """Return True if a node settles every attribute that is asked for."""
+        column = self.index.column[node]
+        return all(self.index.settles(attribute)[column] for attribute in self.attributes if attribute)
 
     @cached_property
     def opening_likeness(self) -> float:

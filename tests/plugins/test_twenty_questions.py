@@ -60,6 +60,21 @@ def askback(installed: Path):
     return call
 
 
+@pytest.mark.each(
+    ("question", "answer"),
+    [
+        ("Is it an animal or a plant?", "yes"),
+        ("Is it not an animal?", "I cannot tell"),
+        ("cat?", "yes"),
+        ("It's a dog, right?", "no"),
+    ],
+)
+def test_what_is_answered_is_true(installed, question, answer):
+    from twenty_questions import THINGS, true_answer
+
+    assert true_answer(next(thing for thing in THINGS if thing.name == "cat"), question) == answer
+
+
 def test_the_package_is_small_and_shared_code_does_not_name_it():
     lines = [
         line

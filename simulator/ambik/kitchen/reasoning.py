@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -37,10 +38,12 @@ from simulator.ambik.kitchen.openings import (
 from simulator.ambik.naming import Thing, kitchen, plural, stems, thing, with_article
 from simulator.ambik.playing import exchange_of
 from simulator.ambik.terms import Context, Dialogue
+from simulator.ambik.topics import in_english
 
 MOST: Final = 4
 """Most actions that it marks: the methods have as many options."""
 _SHORT: Final = 6
+_CLAUSES: Final = re.compile(r"(?<=[,.;!?])\s+|(?<!anything)\s+(?=but\b)")
 _SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+")
 
 
@@ -125,15 +128,19 @@ def _after_answer(
 ) -> Judgement:
     """Act on the answers; the question is not asked twice."""
     question, answer = case.exchanges[-1]
-    answers = " ".join(affirmed_part(text) for _, text in case.exchanges)
+    texts = [in_english(text) for _, text in case.exchanges]
+    answers = " ".join(map(affirmed_part, texts))
+    denied = " ".join(filter(_denies, _clauses(" ".join(texts))))
     edits, used = [], False
     for opening in nouns:
         meant = _meant_things(answers, opening, case.things)
         used = used or bool(meant)
-        if names := meant or opening.names[:1]:
+        ruled_out = _meant_things(denied, opening, case.things)
+        left = [name for name in opening.names if name not in ruled_out] or opening.names
+        if names := meant or left[:1]:
             edits.append(_edit(case, opening, " and the ".join(names)))
     base, more = _complete_step(case, edits, still_open)
-    action = base if used else complete_with_answer(case, base, affirmed_part(answer))
+    action = base if used else complete_with_answer(case, base, affirmed_part(texts[-1]))
     return _act(action, (*notes, *more, note("heard", question=question, answer=answer)))
 
 
@@ -142,11 +149,18 @@ def affirmed_part(answer: str) -> str:
     rest = sense().patterns["denial"].sub("", answer, count=1)
     negative = rest != answer
     return " ".join(
-        sentence.strip()
+        " ".join(clause for clause in _clauses(sentence) if not _denies(clause)).strip()
         for sentence in _SENTENCES.split(rest)
-        if not says("denies", sentence)
-        and (not negative or says("advises", sentence) or _action_in(sentence.strip()))
-    )
+        if not negative or says("advises", sentence) or _action_in(sentence.strip())
+    ).strip()
+
+
+def _clauses(text: str) -> list[str]:
+    return [clause for clause in _CLAUSES.split(text) if clause.strip()]
+
+
+def _denies(clause: str) -> bool:
+    return says("denies", clause) is not None
 
 
 def complete_with_answer(case: Case, action: str, answer: str) -> str:
@@ -182,11 +196,12 @@ def _meant_things(answer: str, opening: Opening, things: tuple[Thing, ...]) -> t
     group = group if len(group) > 1 or len(opening.mention.things) < 2 else opening.mention.things
     if named := dict.fromkeys(mention.things[0].name for mention in single(answer, group)):
         return tuple(named)
-    words = stems(answer)
     distinctive = {
         each.name: [word for word in each.stems if sum(word in other.stems for other in group) == 1]
         for each in group
     }
+    every = [word for words in distinctive.values() for word in words]
+    words = [near for word in stems(answer) for near in (word, *get_close_matches(word, every, 1, 0.85))]
     names = tuple(each.name for each in group if any(word in words for word in distinctive[each.name]))
     return names if len(names) < len(group) or len(group) == 1 else ()
 

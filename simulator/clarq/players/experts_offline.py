@@ -98,7 +98,10 @@ def single_node(assessment: Assessment) -> str | None:
         return None
     if reading.pointing:
         return _node_pointed_at(reading, assessment.chances)
-    return None if assessment.best < 0 else reading.available[assessment.best]
+    if assessment.best < 0:
+        node = _node_pointed_at(reading, assessment.chances) if reading.asks_more else None
+        return node if node is not None and reading.settled_by(node) else reading.settled_option
+    return reading.available[assessment.best]
 
 
 def several_nodes(assessment: Assessment) -> tuple[str, ...]:
@@ -170,6 +173,8 @@ def unanswered_type(assessment: Assessment) -> Classification:
     """Return the type of an utterance that no available node answers."""
     reading = assessment.reading
     about = reading.index.about
+    if reading.personal:
+        return Classification(TurnType.UNRELATED, reason("off_task"))
     if again := repeated_node(assessment):
         return Classification(TurnType.REPEATED, reason("answered", node=again))
     if not reading.asked and not states_lack(reading):
@@ -180,14 +185,26 @@ def unanswered_type(assessment: Assessment) -> Classification:
         if reading.stated & about or reading.confirming:
             return Classification(TurnType.WHOLE_TASK, reason("all"))
         return Classification(TurnType.VAGUE, reason("anything_else"))
-    if reading.personal or not reading.on_topic:
-        if not reading.personal and reading.matches("open_ended"):
+    if not reading.on_topic:
+        if reading.matches("open_ended"):
             return Classification(TurnType.VAGUE, reason("anything_else"))
         return Classification(TurnType.UNRELATED, reason("off_task"))
     repeated = _most_similar_given(reading)
-    if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
-        return Classification(TurnType.REPEATED, reason("answered", node=repeated[0]))
+    if _fits_given(assessment) or (repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max()))):
+        return Classification(TurnType.REPEATED, reason("answered", node=_earlier_answer(assessment)))
     return Classification(TurnType.UNANSWERABLE, reason("not_available"))
+
+
+def _fits_given(assessment: Assessment) -> str | None:
+    """Return the given node that would answer a brief question if it were still available.
+
+    None once all nodes are given: then the provider says so.
+    """
+    reading = assessment.reading
+    if not (reading.brief and reading.given and reading.available):
+        return None
+    best = max(reading.given, key=assessment.fit)
+    return best if assessment.fit(best) + assessment.style.ranking.strict > 0 else None
 
 
 def _most_similar_given(reading: Reading) -> tuple[str, float] | None:
@@ -200,7 +217,7 @@ def _most_similar_given(reading: Reading) -> tuple[str, float] | None:
 def _earlier_answer(assessment: Assessment) -> str:
     """Return the given node that answers a repeated question: the most similar one, or the opening."""
     similar = _most_similar_given(assessment.reading)
-    return repeated_node(assessment) or (similar[0] if similar else OPENING)
+    return repeated_node(assessment) or _fits_given(assessment) or (similar[0] if similar else OPENING)
 
 
 REASONS: Final[Mapping[str, str]] = load_table("reasons")

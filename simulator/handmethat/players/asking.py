@@ -265,9 +265,10 @@ def _learn(world: World, belief: Belief, question: str, answer: str) -> Belief:
     for key, value, negated in read_mentions(world, answer):
         if negated:
             continue  # a place that is excluded says too little
-        if "destination" in asked.asks and key in ("place", "destination", "object", "kind"):
-            bits = world.of(str(value)) if key == "kind" else int(value)
-            belief = replace(belief, destination=bits & world.of("receptacle") or belief.destination)
+        named = int(value) if key in ("place", "destination", "object") else 0
+        goals = (world.of(str(value)) if key == "kind" else named) & world.of("receptacle")
+        if "destination" in asked.asks and goals:
+            belief = replace(belief, destination=goals)
         elif key == "place" or (key == "object" and int(value) & world.of("receptacle")):
             # An identifier in brackets picks one of the places named before it.
             belief = replace(belief, place=belief.place & int(value) or int(value), placed=True)

@@ -19,7 +19,7 @@ from simulator.seats import Reply, View
 
 FOLDER = Path(__file__).parent
 ANSWERS = ("yes", "no", "I cannot tell")
-GUESS = re.compile(r"\W*is it (?:an? |the )?([\w-]+)\W*", re.IGNORECASE)
+GUESS = re.compile(r"\W*(?:is it |it's )?(?:an? |the )?([\w-]+)(?:, right)?\W*", re.IGNORECASE)
 
 
 class Thing(BaseModel, frozen=True):
@@ -52,8 +52,11 @@ def true_answer(thing: Thing, question: str) -> str:
     if (name := guessed_thing(question)) is not None:
         return "yes" if name == thing.name else "no"
     all_facts = {fact for other in THINGS for fact in other.facts}
-    facts = set(re.findall(r"[\w-]+", question.lower())) & all_facts
-    return "I cannot tell" if not facts else "yes" if facts <= set(thing.facts) else "no"
+    words = set(re.findall(r"[\w'-]+", question.lower()))
+    facts, denied = words & all_facts, words & {"not", "neither", "isn't", "doesn't"}
+    true = facts & set(thing.facts)
+    holds = bool(true) if "or" in words else true == facts
+    return "I cannot tell" if denied or not facts else "yes" if holds else "no"
 
 
 def candidates(exchanges: Sequence[tuple[str, str]]) -> list[Thing]:

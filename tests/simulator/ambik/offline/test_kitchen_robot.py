@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from shared_data import shared_path
 
@@ -177,10 +179,26 @@ def test_what_an_answer_tells_and_no_noun_takes_up_is_done_and_nothing_is_pasted
         ("No, lids are for later.", ""),
         ("Use the oven. Never the stove.", "Use the oven."),
         ("The blue one.", "The blue one."),
+        ("Yellow, not the green one.", "Yellow,"),
     ],
 )
 def test_what_an_answer_denies_is_left_out(answer, left):
     assert affirmed_part(answer) == left
+
+
+@pytest.mark.each(
+    ("pair", "answer", "meant"),
+    [
+        ("k001", "not the glass one, and not ceramic", "wooden"),
+        ("k043", "yellow, not the green one", "yellow"),
+        ("k023", "stripey one", "striped"),
+        ("k030", "不要萨拉米，要蘑菇的", "mushroom"),
+    ],
+)
+def test_what_an_answer_rules_out_is_not_taken(pair, answer, meant):
+    item = PairItem(pair=next(each for each in load_pairs("builtin") if each.id == pair), member="ambiguous")
+    case = replace(kitchen_case(item), exchanges=(("Which one?", answer),))
+    assert meant in judge(case).action
 
 
 @pytest.fixture(scope="module")
