@@ -20,7 +20,7 @@ class Progress:
     Attributes:
         planned: number of episodes the run will have; None if its configuration does not say.
         erased: episodes of people who have withdrawn, which the other counts exclude.
-        replaced: aborted episodes of a study, whose places other people take; ``aborted`` excludes them.
+        replaced: aborted episodes of a study, whose places other people take.
     """
 
     planned: int | None = None
@@ -35,7 +35,7 @@ class Progress:
     @property
     def done(self) -> int:
         """Return the number of episodes that will not be played again."""
-        return self.completed + self.truncated + self.aborted
+        return self.completed + self.truncated + self.aborted - self.replaced
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,9 +359,9 @@ class LogReader:
                 "JOIN episodes e ON e.id = l.episode_id WHERE l.run_id = ? GROUP BY 1, 2",
                 [run_id],
             ):
-                replaced = status == "aborted" and "study" in config
-                counts["erased" if person in erased else "replaced" if replaced else status] += episodes
-        return Progress(planned=planned if isinstance(planned, int) else None, **counts)
+                counts["erased" if person in erased else status] += episodes
+        replaced = counts["aborted"] if "study" in config else 0
+        return Progress(planned=planned if isinstance(planned, int) else None, replaced=replaced, **counts)
 
     def usage(self, run_id: str) -> list[ModelUsage]:
         """Return the usage of a run's models, the most expensive first."""

@@ -350,9 +350,7 @@ def _print_progress(console: Console, study: Study, progress: StudyProgress) -> 
     heads = [Column(name, overflow="fold") for name in ("condition", "wanted", *shown, "open")]
     table = Table(*heads, title=study.title_in(study.language), title_justify="left")
     for cell in progress.cells:
-        # Nobody who has withdrawn belongs to a condition any more.
-        states = ("" if state == "withdrawn" else cell.states[state] for state in shown)
-        counts = (cell.wanted, *states, cell.open)
+        counts = (cell.wanted, *(cell.states[state] for state in shown), cell.open)
         table.add_row(cell_name(cell.cell) or "all", *map(str, counts))
     if len(progress.cells) > 1 or progress.states["withdrawn"]:
         total = (

@@ -88,11 +88,11 @@ class StudyProgress:
 
     @cached_property
     def median_minutes(self) -> float | None:
-        """Median minutes from start to completion of completed places; None if there are none."""
+        """Median minutes from start to completion, excluded people included; None before the first completion."""
         minutes = [
             (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
             for place in self.places
-            if place.completed_at is not None and place.state == "completed"
+            if place.completed_at is not None
         ]
         return median(minutes) if minutes else None
 

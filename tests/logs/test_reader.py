@@ -226,5 +226,5 @@ def test_who_left_a_study_early_is_no_progress(played: LogWriter, reader: LogRea
     played.put(Episode(id="out", run_id="study-a", participant_id="p", **here))
     played.put(Ending(episode_id="out", status="aborted", cause="seeker"))
     played.flush()
-    assert reader.progress("study-a") == Progress(planned=2, replaced=1)
+    assert reader.progress("study-a") == Progress(planned=2, aborted=1, replaced=1)
     assert reader.progress("study-a").done == 0

@@ -148,7 +148,7 @@ async def test_so_many_people_as_were_erased_are_missed_without_alarm(office: An
 async def test_who_declined_does_not_explain_a_completion(office: Any, tmp_path: Path) -> None:
     desk = office.desk()
     berta = await admit(desk, "berta")
-    await desk.withdrawn(berta.participant)
+    await desk.withdraw_and_erase(berta.participant)
     for code, explained in (("C1", False), ("NOCODE", True)):
         export = {"never here": ("AWAITING REVIEW", code)}
         assert kinds(reconcile(desk, office.reader, write(tmp_path, export))) == {"not_here": explained}
