@@ -88,7 +88,7 @@ class StudyProgress:
 
     @cached_property
     def median_minutes(self) -> float | None:
-        """Median minutes from start to completion, also of excluded people; None before the first completion."""
+        """Median minutes from start to completion, also of excluded people; None before the first one."""
         minutes = [
             (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
             for place in self.places

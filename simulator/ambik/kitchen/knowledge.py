@@ -281,3 +281,33 @@ def join_names(names: Sequence[str], between: str = ", ") -> Note:
 def any_of(actions: Sequence[str]) -> Note:
     """Return the question which of several actions is meant."""
     return note("any_of", either=either([f"“{action.strip(' .')}”" for action in actions], between="还是"))
+
+
+# ---- the user's answers
+
+_CLAUSES: Final = re.compile(r"(?<=[,.;!?])\s+|(?<!anything)\s+(?=but\b)")
+SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+")
+
+
+def affirmed_part(answer: str) -> str:
+    """Return an answer without the parts that deny something."""
+    rest = sense().patterns["denial"].sub("", answer, count=1)
+    negative = rest != answer
+    return " ".join(
+        " ".join(clause for clause in _CLAUSES.split(sentence) if not says("denies", clause)).strip()
+        for sentence in SENTENCES.split(rest)
+        if not negative or says("advises", sentence) or demanded_action(sentence.strip())
+    ).strip()
+
+
+def denied_part(answer: str) -> str:
+    """Return the clauses of an answer that deny something."""
+    return " ".join(clause for clause in _CLAUSES.split(answer) if says("denies", clause))
+
+
+def demanded_action(sentence: str) -> str:
+    """Return the action that a sentence demands: ``wash it`` for ``You should wash it.``; empty if none."""
+    advice = says("should", sentence)
+    deed = (advice[1] if advice else sentence).strip(" .!")
+    first = stems(deed)[:1]
+    return deed if first and first[0] in sense().imperatives | sense().also_verbs else ""

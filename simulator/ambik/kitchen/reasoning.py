@@ -17,7 +17,11 @@ from typing import Final, NamedTuple
 
 from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.knowledge import (
+    SENTENCES,
     Note,
+    affirmed_part,
+    demanded_action,
+    denied_part,
     either,
     is_perishable,
     join_names,
@@ -43,8 +47,6 @@ from simulator.ambik.topics import in_english
 MOST: Final = 4
 """Most actions that it marks: the methods have as many options."""
 _SHORT: Final = 6
-_CLAUSES: Final = re.compile(r"(?<=[,.;!?])\s+|(?<!anything)\s+(?=but\b)")
-_SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ def _after_answer(
     question, answer = case.exchanges[-1]
     texts = [in_english(text) for _, text in case.exchanges]
     answers = " ".join(map(affirmed_part, texts))
-    denied = " ".join(filter(_denies, _clauses(" ".join(texts))))
+    denied = denied_part(" ".join(texts))
     edits, used = [], False
     for opening in nouns:
         meant = _meant_things(answers, opening, case.things)
@@ -144,32 +146,13 @@ def _after_answer(
     return _act(action, (*notes, *more, note("heard", question=question, answer=answer)))
 
 
-def affirmed_part(answer: str) -> str:
-    """Return an answer without the parts that deny something."""
-    rest = sense().patterns["denial"].sub("", answer, count=1)
-    negative = rest != answer
-    return " ".join(
-        " ".join(clause for clause in _clauses(sentence) if not _denies(clause)).strip()
-        for sentence in _SENTENCES.split(rest)
-        if not negative or says("advises", sentence) or _action_in(sentence.strip())
-    ).strip()
-
-
-def _clauses(text: str) -> list[str]:
-    return [clause for clause in _CLAUSES.split(text) if clause.strip()]
-
-
-def _denies(clause: str) -> bool:
-    return says("denies", clause) is not None
-
-
 def complete_with_answer(case: Case, action: str, answer: str) -> str:
     """Return the action with the parts of an answer that fit no noun: things, amounts, actions."""
     named = single(answer, case.things)
     named = tuple(mention for mention in named if not mention.plural) or named
     things = dict.fromkeys(mention.things[0] for mention in named)
     fresh = [thing for thing in things if thing.name.lower() not in action.lower()]
-    first = next(filter(None, map(_action_in, _SENTENCES.split(answer))), "")
+    first = next(filter(None, map(demanded_action, SENTENCES.split(answer))), "")
     if first and first.split()[0].lower() not in ("use", "take"):
         return f"{first[:1].upper()}{first[1:]}, then {action[:1].lower()}{action[1:]}"
     if fresh:
@@ -180,14 +163,6 @@ def complete_with_answer(case: Case, action: str, answer: str) -> str:
     if says("amount", amount) and len(amount.split()) <= _SHORT:
         return f"{action.rstrip('. ')}, {amount[:1].lower()}{amount[1:]}."
     return action
-
-
-def _action_in(sentence: str) -> str:
-    """Return the action that a sentence demands: ``wash it`` for ``You should wash it.``; empty if none."""
-    advice = says("should", sentence)
-    deed = (advice[1] if advice else sentence).strip(" .!")
-    first = stems(deed)[:1]
-    return deed if first and first[0] in sense().imperatives | sense().also_verbs else ""
 
 
 def _meant_things(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from shared_data import shared_path
 
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import Pair, PairItem, Scenario, ScenarioItem
+from simulator.ambik.kitchen.knowledge import affirmed_part
 from simulator.ambik.kitchen.openings import Case
-from simulator.ambik.kitchen.reasoning import affirmed_part, judge, kitchen_case, kitchen_options
+from simulator.ambik.kitchen.reasoning import judge, kitchen_case, kitchen_options
 from simulator.ambik.players import ROBOTS, OfflineRobot
 from simulator.ambik.playing import RobotKnows, blind_item
 from simulator.ambik.selection import pair_items
