@@ -20,7 +20,6 @@ from simulator.fields import read_fields
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
 from simulator.runner.build import load_machine
-from simulator.runner.declared_machine import language_of
 from simulator.runner.lobby import PERSON
 from simulator.studies.files import Study
 from simulator.studies.parts import StudySettings
@@ -280,6 +279,9 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         """
         if self.study.conditions:
             return items
+        # With LangGraph, which commands that list studies should not wait for.
+        from simulator.runner.declared_machine import language_of
+
         taken = {cell: item for cell, item in items.items() if language_of(item) in self.languages}
         if not taken:
             raise InputError(f"no item is in a language of its pages ({', '.join(self.languages)})")
