@@ -132,8 +132,8 @@ class Reading:
         if self.pointing:
             last_given = (OPENING, *self.given)[-1]
             self._topics = [topics(situation.task.tree.text(last_given), language)]
-        told = topics(situation.task.tree.text(self.given[-1]), language) if self.given else frozenset()
-        self.asks_more = self.brief and bool(spoken) and spoken <= told
+        last = topics(situation.task.tree.text(self.given[-1]), language) if self.given else frozenset()
+        self.asks_more = self.brief and bool(spoken) and spoken <= last
         known = sum(map(self.index.known, spoken))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
         self.personal = bool(self.matches("personal"))
