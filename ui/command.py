@@ -220,6 +220,8 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
     # Imported objects stay alive: keep the collector from scanning them again and again.
     gc.collect()
     gc.freeze()
+    # Every play of a graph leaves cycles, which are collected as well ten times as seldom.
+    gc.set_threshold(10_000, 20, 20)
     uvicorn.run(
         server,
         host=host,

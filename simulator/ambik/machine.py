@@ -64,7 +64,7 @@ class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
     episode_seats = staticmethod(seats_of)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
-    table = staticmethod(graph.Table)
+    make_table = staticmethod(graph.Table)
     compute_scores = staticmethod(score_rows)
 
     def steps(self, table: graph.Table) -> int:

@@ -95,7 +95,7 @@ class ClarqMachine(EpisodeMachine[graph.Table, graph.State]):
         """Return the page of a person in `seat`."""
         return seat_page(self.table(live), state, seat, ending, warning, first=live.first, stage=live.stage)
 
-    def table(self, live: ActiveEpisode) -> graph.Table:
+    def make_table(self, live: ActiveEpisode) -> graph.Table:
         """Return the graph's context."""
         options = live.episode.options
         rules = Rules.read(options)

@@ -63,7 +63,7 @@ class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
     name = BENCHMARK
     seats: tuple[str, ...] = (ROBOT, HUMAN)
     seat_for = staticmethod(seat_for)
-    table = staticmethod(graph.Table)
+    make_table = staticmethod(graph.Table)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
     compute_scores = staticmethod(

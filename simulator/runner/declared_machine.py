@@ -93,7 +93,7 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
             raise InputError(f"{name!r} cannot sit in the {seat}'s seat; known players: {known}.")
         return PromptedSeat(models(name), self.name, spec)
 
-    def table(self, live: ActiveEpisode) -> Table:
+    def make_table(self, live: ActiveEpisode) -> Table:
         """Return the graph's context."""
         return Table(benchmark=self.benchmark, live=live, start=self.start(live.item, live.episode.options))
 

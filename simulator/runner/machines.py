@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 TableT = TypeVar("TableT")
 StateT = TypeVar("StateT")
+T = TypeVar("T")
 
 NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 """The options of an episode without any."""
@@ -56,6 +57,14 @@ class ActiveEpisode:
     record: Callable[[Turn], Awaitable[None]] = field(repr=False)
     first: int = 0
     stage: str = ""
+    _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, make: Callable[[ActiveEpisode], T]) -> T:
+        """Return `make(self)`, made only once: nothing that an episode is played with changes."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: T = self._made[make]
+        return made
 
 
 def refuse_unknown(seat: str, name: str, known: str) -> None:
@@ -202,8 +211,12 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
         """Return the uncompiled graph."""
 
     @abstractmethod
-    def table(self, live: ActiveEpisode) -> TableT:
+    def make_table(self, live: ActiveEpisode) -> TableT:
         """Return the graph's context."""
+
+    def table(self, live: ActiveEpisode) -> TableT:
+        """Return the graph's context, made only once for an episode."""
+        return live.once(self.make_table)
 
     @abstractmethod
     def rebuild(self, turns: Sequence[Turn]) -> StateT:

@@ -223,7 +223,7 @@ class OneSeatMachine(EpisodeMachine[TableT, State]):
         """Return ``completed`` after the last step; the graph aborts episodes that end before."""
         return "completed" if len(state["said"]) >= len(table.steps) else None
 
-    def table(self, live: ActiveEpisode) -> TableT:
+    def make_table(self, live: ActiveEpisode) -> TableT:
         """Return the graph's context."""
         return self.table_type(
             episode_id=live.episode.id,

@@ -153,8 +153,18 @@ class Table:
 
     def task(self, state: State) -> ActiveEpisode:
         """Return the episode as seen by the benchmark: it begins after the steps before the task."""
-        before = {_key(due) for due in self.steps if due.step.node in BEFORE}
-        return replace(self.episode, first=sum((seat, kind) in before for seat, kind, _ in state["said"]))
+        first = sum((seat, kind) in self._before for seat, kind, _ in state["said"])
+        if first not in self._tasks:
+            self._tasks[first] = replace(self.episode, first=first)
+        return self._tasks[first]
+
+    @cached_property
+    def _tasks(self) -> dict[int, ActiveEpisode]:
+        return {}
+
+    @cached_property
+    def _before(self) -> frozenset[tuple[str, str]]:
+        return frozenset(_key(due) for due in self.steps if due.step.node in BEFORE)
 
 
 class State(TypedDict):

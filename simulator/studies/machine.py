@@ -60,7 +60,7 @@ class StudyMachine:
         Raises:
             SeatError: if a person leaves early, or a seat breaks the rules of the benchmark.
         """
-        table = self._table(live)
+        table = live.once(self._table)
         first = graph.current_node(table, state)
         if first == "task":
             # Most turns stay within the task; this saves them a step of the graph.
@@ -80,7 +80,7 @@ class StudyMachine:
 
     def due(self, live: ActiveEpisode, state: State) -> str | None:
         """Return the seat that is to move; None at the end."""
-        table = self._table(live)
+        table = live.once(self._table)
         if graph.unmet_step(table, state) is not None:
             return None
         step = graph.next_step(table, state)
@@ -88,7 +88,7 @@ class StudyMachine:
 
     def may_begin(self, live: ActiveEpisode, state: State, seat: str) -> bool:
         """Return True if the person in `seat` has not said anything yet and has a step to answer."""
-        step = graph.next_step(self._table(live), state, seat)
+        step = graph.next_step(live.once(self._table), state, seat)
         return step is not None and step.seat == seat and all(who != seat for who, *_ in state["said"])
 
     def accept(self, live: ActiveEpisode, state: State, seat: str, reply: Reply) -> Turn:
@@ -97,7 +97,7 @@ class StudyMachine:
         Raises:
             SeatError: if it is not that seat's turn or the reply breaks the rules.
         """
-        table, number = self._table(live), len(state["said"])
+        table, number = live.once(self._table), len(state["said"])
         step = graph.next_step(table, state, seat)
         if graph.unmet_step(table, state) is not None or (step is not None and step.seat != seat):
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
@@ -113,7 +113,7 @@ class StudyMachine:
 
     def ending(self, live: ActiveEpisode, state: State) -> Ending | None:
         """Return the ending row of the participation; None if it has not ended."""
-        table = self._table(live)
+        table = live.once(self._table)
         going_on = graph.unmet_step(table, state) or graph.next_step(table, state)
         return None if going_on else self._machine.ending(table.task(state), state["task"])
 
@@ -121,11 +121,11 @@ class StudyMachine:
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> Any:
         """Return what a person in `seat` may see now; the task is hidden while a step is open."""
-        table = self._table(live)
+        table = live.once(self._table)
         stage = graph.stage_of(table, state, seat, ended=ending is not None)
-        shown = self._machine.view(
-            replace(table.task(state), stage=stage), state["task"], seat, ending, warning
-        )
+        task = table.task(state)
+        task = replace(task, stage=stage) if stage else task
+        shown = self._machine.view(task, state["task"], seat, ending, warning)
         study = graph.occasion(live.episode.options) != "play"
         return replace(shown, number=len(state["said"]), study=study)
 

@@ -69,7 +69,7 @@ class Counting(EpisodeMachine[Table, State]):
         graph.add_node("count", _count, destinations=("count", "__end__"))
         return graph
 
-    def table(self, live):
+    def make_table(self, live):
         return Table(live.seats["player"], live.record)
 
     def steps(self, table):

@@ -89,7 +89,7 @@ class Counting(EpisodeMachine[ActiveEpisode, Numbers]):
     def take(self, seat: str) -> Any:
         return lambda live, state, reply: (self.turn(live, state, seat, reply), {})
 
-    def table(self, live: ActiveEpisode) -> ActiveEpisode:
+    def make_table(self, live: ActiveEpisode) -> ActiveEpisode:
         return live
 
     def steps(self, table: ActiveEpisode) -> int:
