@@ -7,7 +7,7 @@ Lines that cannot be decisions are left out and reported.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,11 +19,11 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from logs.rows import Participant, Run, Setup
+from logs.rows import Run, Setup
 from simulator.ambik.files.fields import PERSON
 from simulator.ambik.import_rows import episode_rows, pseudonym_of, seats_of_episode
-from simulator.ambik.import_sources import Batch, Source, read_sources
-from simulator.ambik.items import BENCHMARK
+from simulator.ambik.import_sources import Batch, ImportedEpisode, Source, read_sources
+from simulator.ambik.items import BENCHMARK, PairItem
 from simulator.ambik.playing import ROBOT, USER, calibration_option
 from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import Calibrated, Decision
@@ -79,8 +79,7 @@ def import_ambik(
         _print_file(source, path)
     failed = list(sources.unreadable)
     for source in sources.files:
-        nothing = () if source.runs else (f"{source.path}: nothing was imported",)
-        failed += source.refused or nothing
+        failed += source.refused or ([] if source.runs else [f"{source.path}: nothing was imported"])
     print_failed(failed)
     if tests := [test.run.id for source in sources.files for test in source.tests]:
         say(Console(), f"Full report: askback report ambik {' '.join(tests)}")
@@ -91,12 +90,13 @@ def import_ambik(
 def _print_file(source: Source, log: Path) -> None:
     for run in source.runs:
         print_imported(run, log)
-    if source.bare:
-        count = f"{source.bare} of {sum(len(batch.episodes) for batch in source.batches)}"
+    episodes = [episode for batch in source.batches for episode in batch.episodes]
+    items = [line.decision.item for episode in episodes for line in episode.lines]
+    if bare := sum(not isinstance(item, PairItem) and not item.scenario.task for item in items):
         say(
             Console(),
-            f"{count} decisions have only the number of their scenario (add the file of scenarios, or name "
-            "the data with --data)",
+            f"{bare} of {len(episodes)} decisions have only the number of their scenario (add the file of "
+            "scenarios, or name the data with --data)",
         )
     if source.forms:
         errors = Console(stderr=True)
@@ -108,7 +108,7 @@ _CLOSE: Final = 1e-9
 
 
 def import_sources(sources: Sequence[Source], log: LogWriter, *, name: str | None = None) -> None:
-    """Write the decisions of files into the log, and set each batch's `imported` or `refused`.
+    """Write the decisions of files into the log, and set each file's results.
 
     `name`: name of the run instead of the name in the file, or the prefix of several.
 
@@ -118,19 +118,20 @@ def import_sources(sources: Sequence[Source], log: LogWriter, *, name: str | Non
     """
     batches = [batch for source in sources for batch in source.batches]
     with LogReader(log.path) as reader:
-        contents = _LogContents(reader)
         for source in sources:
             _name_batches(source.batches, name)
-        for batch in batches:
-            contents.name(batch)
+        names = _run_names(batches, reader)
         for batch in sorted(batches, key=lambda batch: not batch.calibrates):
-            _build(batch, batches, contents)
+            _build(batch, batches, reader, names)
     for batch in batches:
         if batch.rows:
+            imported = batch.source.calibrations if batch.calibrates else batch.source.tests
             try:
-                batch.imported = _write(batch, contents, log)
+                imported.append(_write(batch, log))
             except InputError as error:
-                batch.refused = str(error)
+                batch.source.refused.append(str(error))
+    for source in sources:
+        source.faults.sort(key=lambda fault: fault.line)
 
 
 def _name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
@@ -138,17 +139,19 @@ def _name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
 
     `name`: used instead of the name in the file; prefix if there are several.
     """
-    by_source: defaultdict[str, list[Decision]] = defaultdict(list)
+    by_run: defaultdict[str, list[Decision]] = defaultdict(list)
     for batch in batches:
-        by_source[batch.source].append(batch.first.decision)
+        decision = batch.first.decision
+        by_run[decision.run].append(decision)
     name_counts: Counter[str] = Counter()
     for batch in batches:
-        decisions_of_run = by_source[batch.source]
-        base = file_name(batch.source)
+        decision = batch.first.decision
+        decisions_of_run = by_run[decision.run]
+        base = file_name(decision.run)
         if name is not None:
-            base = f"{name}-{base}" if len(by_source) > 1 else name
+            base = f"{name}-{base}" if len(by_run) > 1 else name
         # Only settings in which the batches of one run differ.
-        values = zip(configuration(batch.first.decision), *map(configuration, decisions_of_run), strict=True)
+        values = zip(configuration(decision), *map(configuration, decisions_of_run), strict=True)
         label = "-".join((base, *(file_name(own) for own, *every in values if len(set(every)) > 1)))
         if batch.calibrates and len(decisions_of_run) > 1:
             label = f"{label}-calibration"
@@ -156,48 +159,41 @@ def _name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
         batch.called = f"{label}-{name_counts[label]}" if name_counts[label] > 1 else label
 
 
-class _LogContents:
-    """The log's run names, with file digest and name at import, and its participants."""
-
-    def __init__(self, reader: LogReader) -> None:
-        self.reader = reader
-        self.names = {
-            run.id: (str(run.config.get("sha256")), str(run.config["imported_as"]))
-            if "imported_as" in run.config
-            else None
-            for run in reader.runs()
-        }
-        self.people = {person.id for person in reader.participants()}
-        self.erased = reader.erased_participants()
-
-    def name(self, batch: Batch) -> None:
-        """Set a batch's run name to one that no other run has, with a part of its digest if necessary."""
-        origin = batch.digest, batch.called
-        longer = f"{batch.called}-{batch.digest[:DIGEST]}"
-        name = next((name for name in (batch.called, longer) if self.names.get(name, origin) == origin), None)
+def _run_names(batches: Iterable[Batch], reader: LogReader) -> Collection[str]:
+    """Name the batches' runs as no other run, with a part of their digest if necessary; return all names."""
+    names = {
+        run.id: (str(run.config.get("sha256")), str(run.config["imported_as"]))
+        if "imported_as" in run.config
+        else None
+        for run in reader.runs()
+    }
+    for batch in batches:
+        origin = batch.source.digest, batch.called
+        longer = f"{batch.called}-{batch.source.digest[:DIGEST]}"
+        name = next((name for name in (batch.called, longer) if names.get(name, origin) == origin), None)
         if name is None:
             raise InputError(
                 f"The log already has other runs {batch.called!r} and {longer!r}; name this one with --run."
             )
-        self.names[name] = origin
+        names[name] = origin
         batch.run = name
-
-    def new(self, people: Iterable[str | None], file: str) -> Iterator[Participant]:
-        """Yield the participants who are not in the log yet, each once."""
-        for person in people:
-            if person and person not in self.people:
-                self.people.add(person)
-                yield Participant(id=person, details={"imported": file})
+    return names
 
 
-def _build(batch: Batch, batches: Sequence[Batch], contents: _LogContents) -> None:
+def _build(batch: Batch, batches: Sequence[Batch], reader: LogReader, names: Collection[str]) -> None:
     """Build the rows of a batch; if it needs a threshold and has none, every line becomes a fault."""
     first = batch.first
     decision = first.decision
+
+    def refuse(problem: InputError, episodes: Iterable[ImportedEpisode]) -> None:
+        for episode in episodes:
+            for line in episode.every:
+                batch.source.add_fault(str(problem), episode.first.decision.item.id, line)
+
     try:
-        threshold = _threshold(batch, batches, contents)
+        threshold = _threshold(batch, batches, reader, names)
     except InputError as error:
-        batch.refuse(str(error))
+        refuse(error, batch.episodes)
         return
     batch.options = {
         "task": "decide",
@@ -210,18 +206,21 @@ def _build(batch: Batch, batches: Sequence[Batch], contents: _LogContents) -> No
         "dataset": decision.item.dataset,
         **({"calibration": calibration_option(threshold)} if threshold is not None else {}),
     }
+    erased = reader.erased_participants()
     for episode in batch.episodes:
         try:
-            if (person := pseudonym_of(episode, batch)) in contents.erased:
+            if (person := pseudonym_of(episode, batch)) in erased:
                 raise InputError(
                     f"actor: the data of {person} were erased from this log and are not added again"
                 )
             batch.rows.append((episode, *episode_rows(episode, batch, person)))
         except InputError as error:
-            batch.refuse(str(error), episode)
+            refuse(error, [episode])
 
 
-def _threshold(batch: Batch, batches: Iterable[Batch], contents: _LogContents) -> Calibrated | None:
+def _threshold(
+    batch: Batch, batches: Iterable[Batch], reader: LogReader, names: Collection[str]
+) -> Calibrated | None:
     """Return the threshold of a batch's sets: from its lines, otherwise from its calibration.
 
     Raises:
@@ -231,7 +230,7 @@ def _threshold(batch: Batch, batches: Iterable[Batch], contents: _LogContents) -
         return None
     threshold, calibration = batch.first.threshold, _find_calibration(batch, batches)
     if threshold is not None:
-        run = calibration.run if calibration else _logged_calibration(threshold, batch, contents)
+        run = calibration.run if calibration else _logged_calibration(threshold, batch, reader, names)
         return replace(threshold, run=run)
     if calibration is None:
         raise InputError(
@@ -250,45 +249,43 @@ def _find_calibration(batch: Batch, batches: Iterable[Batch]) -> Batch | None:
     key, threshold = calibration_key(batch.first.decision), batch.first.threshold
     calibrations = (other for other in batches if other.calibrates and other.rows)
     same = [other for other in calibrations if calibration_key(other.first.decision) == key]
-    fit = [other for other in same if threshold is not None and other.source == threshold.run] or same
+    named_run = threshold.run if threshold is not None else None
+    fit = [other for other in same if other.first.decision.run == named_run] or same
     if len(fit) > 1:
-        named = ", ".join(dict.fromkeys(other.source for other in fit))
+        named = ", ".join(dict.fromkeys(other.first.decision.run for other in fit))
         raise InputError(
             f"calibration_run does not say which of several calibrations applies ({named}); import only one"
         )
     return fit[0] if fit else None
 
 
-def _logged_calibration(threshold: Calibrated, batch: Batch, contents: _LogContents) -> str:
+def _logged_calibration(
+    threshold: Calibrated, batch: Batch, reader: LogReader, names: Collection[str]
+) -> str:
     """Return the logged run that a threshold names as its calibration, otherwise a name that no run has.
 
     A logged run matches only if its method and its recomputed threshold do.
     """
     if not threshold.run:
         return ""
-    for run in contents.reader.runs():
+    for run in reader.runs():
         if run.benchmark == BENCHMARK and threshold.run in (run.id, run.config.get("imported_run")):
-            options = options_of(contents.reader, run.id)
+            options = options_of(reader, run.id)
             if options.method == batch.first.decision.method and options.calibration is None:
-                logged = calibrate(decisions(contents.reader, [run.id]), batch.first.settings)
+                logged = calibrate(decisions(reader, [run.id]), batch.first.settings)
                 same = logged.q_hat == threshold.q_hat or abs(logged.q_hat - threshold.q_hat) < _CLOSE
                 if same and (logged.n, logged.rank) == (threshold.n, threshold.rank):
                     return run.id
-    return f"{threshold.run}-{batch.digest[:DIGEST]}" if threshold.run in contents.names else threshold.run
+    return f"{threshold.run}-{batch.source.digest[:DIGEST]}" if threshold.run in names else threshold.run
 
 
-def _write(batch: Batch, contents: _LogContents, log: LogWriter) -> ImportedRun:
+def _write(batch: Batch, log: LogWriter) -> ImportedRun:
     run = _run(batch)
-    receipt = write_run(
-        log,
-        run,
-        (rows for _, rows, _ in batch.rows),
-        people=contents.new((rows.episode.participant_id for _, rows, _ in batch.rows), batch.file.name),
-        conflict=(
-            f"{batch.file}: the log has another import of this file, {run.id!r}, with other lines or other "
-            "task texts; give this one another name with --run"
-        ),
+    conflict = (
+        f"{batch.source.path}: the log has another import of this file, {run.id!r}, with other lines or "
+        "other task texts; give this one another name with --run"
     )
+    receipt = write_run(log, run, (rows for _, rows, _ in batch.rows), conflict=conflict)
     robot = ", ".join(filter(None, (NAMES.get(batch.options["method"], ""), run.config["seats"][ROBOT])))
     return ImportedRun(
         run=run,
@@ -315,10 +312,10 @@ def _run(batch: Batch) -> Run:
         setup=cast(Setup, "2".join(letters)),
         seed=0,
         config={
-            "imported": batch.file.name,
-            "imported_run": batch.source,
+            "imported": batch.source.path.name,
+            "imported_run": first.decision.run,
             "imported_as": batch.called,
-            "sha256": batch.digest,
+            "sha256": batch.source.digest,
             "data": first.fields.dataset_version or first.fields.dataset or batch.options["dataset"],
             **{name: value for name, value in origin.items() if value},
             "seats": seats,

@@ -33,7 +33,7 @@ def episode_rows(
 ) -> tuple[EpisodeRows, tuple[str, ...]]:
     """Return an episode's rows for the log, and a sentence for each stored value that differs."""
     # The file's name for the episode, under the new name of the run.
-    id = f"{batch.run}/{episode.id.removeprefix(f'{batch.source}/')}"
+    id = f"{batch.run}/{episode.id.removeprefix(f'{episode.first.decision.run}/')}"
     item = item_row(episode.first.decision.item)
     options = {**batch.options, "questions": episode.questions}
     turns, differences = _turns(episode, id, Options.read(options))
@@ -60,7 +60,7 @@ def pseudonym_of(episode: ImportedEpisode, batch: Batch) -> str | None:
     actor = episode.actor
     if not actor or _PSEUDONYM.fullmatch(actor):
         return actor or None
-    return f"{actor}-{batch.digest[:DIGEST]}"
+    return f"{actor}-{batch.source.digest[:DIGEST]}"
 
 
 def seats_of_episode(episode: ImportedEpisode) -> dict[str, str]:
