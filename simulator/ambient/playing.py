@@ -62,7 +62,6 @@ class Qualification(Fields):
 
     Attributes:
         questions: stored with the episode, so that it can be read later.
-        needed: number of right answers required.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(strict=False, populate_by_name=True)
@@ -221,7 +220,6 @@ class ParticipantView(SeatPage):
     """All that a person may see at a step: nothing of later steps, and no gold labels.
 
     Attributes:
-        done: number of answered steps.
         total: number of steps of the episode, without consent and instructions.
         earlier: the participant's locked answers: the label of the original, yes or no per candidate.
     """

@@ -111,12 +111,10 @@ def rank(n: int, epsilon: Number) -> int:
 def threshold(nonconformities: Iterable[float], epsilon: Number, quantile: Quantile = "exact") -> float:
     """Return the threshold q-hat.
 
-    Args:
-        nonconformities: of the true answers of the calibration items; infinity is allowed.
-        epsilon: the allowed error.
-        quantile: ``exact``: the l-th smallest; ``numpy_higher`` and ``numpy_linear``: NumPy's quantile at
-            level l / n, the next larger order statistic or an interpolation between two. ``numpy_linear``
-            falls slightly short of the guarantee.
+    `nonconformities`: of the true answers of the calibration items; infinity is allowed.
+    `quantile`: ``exact``: the l-th smallest; ``numpy_higher`` and ``numpy_linear``: NumPy's quantile at level
+    l / n, the next larger order statistic or an interpolation between two. ``numpy_linear`` falls slightly
+    short of the guarantee.
 
     Returns:
         The threshold; infinity if l > n (every candidate is in the set), minus infinity if l = 0 (none is).
@@ -247,8 +245,6 @@ class Histogram(NamedTuple):
 
     Attributes:
         edges: one more than counts; the last bin includes its upper edge.
-        counts: number of finite values per bin.
-        infinite: number of infinite values.
     """
 
     edges: tuple[float, ...]

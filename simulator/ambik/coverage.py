@@ -25,7 +25,6 @@ class CoverageReport:
     Attributes:
         n: number of calibration items; `without`: the number of those without any right candidate.
         rank: l, from 1; n + 1 where nothing can be guaranteed.
-        q_hat: the threshold; `quantile`: how it was computed.
         guarantee: bounds on the probability of coverage.
         promised: central 95 % range of the empirical coverage on as many items as were tested
             (beta-binomial), or on infinitely many (Beta) if none were tested.
@@ -33,7 +32,6 @@ class CoverageReport:
         coverage: of the sets whose true answer is known; None if there are none.
         mean_size: mean size of the sets made; None if there are none.
         empty: share of empty sets; None if no set was made.
-        sizes: number of sets by size.
         statement: what the guarantee covers and what it does not; to be shown with the numbers.
     """
 

@@ -137,11 +137,8 @@ def read_answer(reply: Reply) -> str:
 def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = "") -> PairForm:
     """Return an annotator's form. Missing fields are filled with the draft's proposals.
 
-    Args:
-        draft: the draft that the form is about.
-        move: fields of `PairFields`; lists may be texts: objects and shortlists separated by commas, plans
-            and variants by line breaks.
-        annotator: the annotator's name.
+    `move`: fields of `PairFields`; lists may be texts: objects and shortlists separated by commas, plans and
+    variants by line breaks.
 
     Raises:
         SeatError: if the move is not such a form.

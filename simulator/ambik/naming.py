@@ -129,7 +129,6 @@ class Kitchen:
     """The table of categories.
 
     Attributes:
-        categories: by name.
         by_words: category by the words that people use for it.
         by_name: category by the words of a thing's full name.
         by_head: category by the last word of a name, regardless of the words before it.

@@ -33,7 +33,6 @@ class ScoredDecision:
     """A decision with the nonconformities of its candidates, ready for any threshold.
 
     Attributes:
-        scored: its candidates.
         known: True if the data say which candidates are right.
         best: the action that would be done without asking; empty if there is none.
         returned: the options whose letters the chooser returned, once per occurrence.

@@ -113,7 +113,6 @@ class ScoredCandidate:
     """A candidate for the prediction set.
 
     Attributes:
-        text: the option's text, without label.
         nonconformity: large = strange.
         letter: the option's letter; empty for samples.
         acceptable: True if it is right; None if that is unknown (`truth.acceptable_options`).
@@ -149,7 +148,6 @@ class Exchange:
     """An episode in which a robot could ask, before and after the answer.
 
     Attributes:
-        before: the first decision.
         after: the last decision; the same if nothing was asked.
         questions: questions with answers, in order.
         robot: player in the robot's seat; `user`: player in the user's seat.

@@ -55,7 +55,6 @@ class Scene:
         id: built from the seed and the scene's number.
         objects: without articles, group by group, kitchenware first.
         words: the objects with articles.
-        groups: names of the groups drawn.
     """
 
     id: str

@@ -93,8 +93,6 @@ class Contents(NamedTuple):
 
     Attributes:
         results: of runs, then of files in the order of the paper, then of NLI models.
-        played: the answers of runs.
-        flows: the progress of linguists' runs.
     """
 
     results: tuple[Results, ...]

@@ -41,7 +41,6 @@ class Problem(NamedTuple):
     """An error or a warning about a form.
 
     Attributes:
-        field: the field of the form (`forms.read_pair_form`).
         details: what the rule found; types for `passed_over`, lengths for plans.
     """
 

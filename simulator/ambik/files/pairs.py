@@ -309,9 +309,7 @@ class FileKind:
     """The published version of a file of pairs.
 
     Attributes:
-        why: how the version was recognized, in words.
         pairs: number of valid pairs.
-        parts: number of pairs by part.
     """
 
     file: str

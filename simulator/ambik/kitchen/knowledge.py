@@ -165,7 +165,6 @@ class CommonSense(BaseModel, frozen=True):
         also_verbs: nouns that are also verbs.
         imperatives: verbs with which an answer says what to do.
         adverbs: words that may precede the verb of a step.
-        patterns: further patterns, by name.
     """
 
     choices: tuple[Choice, ...]

@@ -40,7 +40,6 @@ class Group:
     Attributes:
         method: one of the five, ``offline``, ``person`` or ``baseline``.
         robot: generator, plus the chooser if that differs; ``people`` for persons.
-        version: version of the data, according to the run or file.
         decisions: the first decision of each episode; never empty.
         calibration: decisions on its calibration items; empty if not available.
         logged: the threshold in force; None if there was none.
