@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import scipy
@@ -32,6 +32,7 @@ Number = float | str | Decimal | Fraction
 _DIGITS: Final = 12
 """Significant digits of a float; the rest is rounding error."""
 _TAILS: Final = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_BINS: Final = 20
 _WIDE: Final = 0.1
 """If coverage may deviate further than this from its mean, the calibration is too small to rely on."""
 
@@ -240,34 +241,21 @@ def items_to_halve(n: int, epsilon: Number) -> int:
     return more
 
 
-class Histogram(NamedTuple):
-    """Counts between edges.
+def histogram(values: Sequence[float]) -> dict[str, Any]:
+    """Count values in 20 bins of equal width between the smallest and the largest finite value.
 
-    Attributes:
-        edges: one more than counts; the last bin includes its upper edge.
+    Returns:
+        ``edges``: one more than ``counts``, the last bin including its upper edge; ``infinite``: the number
+        of infinite values.
     """
-
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-    infinite: int
-
-
-def histogram(values: Sequence[float], bins: int = 20) -> Histogram:
-    """Count values in `bins` bins of equal width between the smallest and the largest finite value.
-
-    Raises:
-        ValueError: if `bins` is less than 1.
-    """
-    if bins < 1:
-        raise ValueError("a histogram needs at least one bin")
     finite = [value for value in values if math.isfinite(value)]
     infinite = len(values) - len(finite)
     if not finite:
-        return Histogram((), (), infinite)
+        return {"edges": (), "counts": (), "infinite": infinite}
     low, high = min(finite), max(finite)
-    edges = np.linspace(low, high, bins + 1 if low < high else 2)
+    edges = np.linspace(low, high, _BINS + 1 if low < high else 2)
     counts, _ = np.histogram(finite, edges)
-    return Histogram(tuple(edges.tolist()), tuple(counts.tolist()), infinite)
+    return {"edges": tuple(edges.tolist()), "counts": tuple(counts.tolist()), "infinite": infinite}
 
 
 def _interpolate(values: Sequence[float], place: Fraction) -> float:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simulator.ambik import conformal
-from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Range, caution
+from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Range, caution
 from simulator.ambik.measures import means
 from simulator.ambik.metrics import asks_as_needed
 from simulator.ambik.predicting import apply_threshold, calibrate, check_same_scores, prepare, recalibrate
@@ -48,7 +48,7 @@ class CoverageReport:
     mean_size: float | None
     empty: float | None
     without: int
-    nonconformities: Histogram
+    nonconformities: Mapping[str, Any]
     sizes: Mapping[int, int]
     warnings: tuple[Caution, ...]
     statement: Caution = MARGINAL

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from logs import LogReader
 from simulator.ambik.data import (
     DECISIONS,
     KNOWNO,
@@ -29,12 +30,15 @@ from simulator.ambik.files.fields import PERSON, LineFields
 from simulator.ambik.files.published import decisions_of
 from simulator.ambik.items import DecideItem, Pair, PairItem
 from simulator.ambik.naming import is_not_listed
+from simulator.ambik.playing import ROBOT, USER
+from simulator.ambik.records import Decision
 from simulator.ambik.reporting.file_sections import texts_of
 from simulator.ambik.reporting.groups import calibration_key, configuration
 from simulator.ambik.terms import CONFORMAL, DEFAULT
 from simulator.errors import InputError
 from simulator.jsonlines import Duplicates
-from simulator.tables.importing import EpisodeRows, ImportedRun, file_digest
+from simulator.output_files import file_name
+from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, file_digest
 from simulator.tables.spec import TableSpec
 from trees.faults import Fault
 
@@ -85,6 +89,14 @@ class ImportedEpisode:
         if self.first.decision.method == PERSON:
             names += [line.decision.generator for line in self.lines]
         return next((name for name in names if name and name != PERSON), "")
+
+    @property
+    def seats(self) -> dict[str, str]:
+        """The players by seat, according to the lines."""
+        decision, fields = self.first.decision, self.first.fields
+        robot = PERSON if decision.method == PERSON else fields.robot or decision.generator or PUBLISHED
+        user = fields.user or (PERSON if self.answers else "")
+        return {ROBOT: robot, **({USER: user} if user else {})}
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -180,6 +192,52 @@ def _configuration(line: DecisionLine) -> Hashable:
     if threshold is None or decision.method not in CONFORMAL:
         return tested
     return (*tested, threshold.q_hat, threshold.n, threshold.epsilon, threshold.rank, threshold.run)
+
+
+def name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
+    """Name the runs of one file by their names in the file and the settings in which they differ.
+
+    `name`: used instead of the name in the file; prefix if there are several.
+    """
+    by_run: defaultdict[str, list[Decision]] = defaultdict(list)
+    for batch in batches:
+        decision = batch.first.decision
+        by_run[decision.run].append(decision)
+    name_counts: Counter[str] = Counter()
+    for batch in batches:
+        decision = batch.first.decision
+        decisions_of_run = by_run[decision.run]
+        base = file_name(decision.run)
+        if name is not None:
+            base = f"{name}-{base}" if len(by_run) > 1 else name
+        # Only settings in which the batches of one run differ.
+        values = zip(configuration(decision), *map(configuration, decisions_of_run), strict=True)
+        label = "-".join((base, *(file_name(own) for own, *every in values if len(set(every)) > 1)))
+        if batch.calibrates and len(decisions_of_run) > 1:
+            label = f"{label}-calibration"
+        name_counts[label] += 1
+        batch.called = f"{label}-{name_counts[label]}" if name_counts[label] > 1 else label
+
+
+def log_names(batches: Iterable[Batch], reader: LogReader) -> Collection[str]:
+    """Name the batches' runs as no other run, with a part of their digest if necessary; return all names."""
+    names = {
+        run.id: (str(run.config.get("sha256")), str(run.config["imported_as"]))
+        if "imported_as" in run.config
+        else None
+        for run in reader.runs()
+    }
+    for batch in batches:
+        origin = batch.source.digest, batch.called
+        longer = f"{batch.called}-{batch.source.digest[:DIGEST]}"
+        name = next((name for name in (batch.called, longer) if names.get(name, origin) == origin), None)
+        if name is None:
+            raise InputError(
+                f"The log already has other runs {batch.called!r} and {longer!r}; name this one with --run."
+            )
+        names[name] = origin
+        batch.run = name
+    return names
 
 
 # ---- files
