@@ -42,11 +42,10 @@ class Caution(NamedTuple):
 
     Pages translate it by its code.
 
-    Attributes:
-        numbers: values by name: ``n`` calibration items, the allowed error ``epsilon``, the ``least`` number
-            of items that is enough, items ``without`` a right candidate and the number of them that can at
-            ``most`` be tolerated, coverage between ``low`` and ``high``, the number of ``more`` items that
-            would halve that range, ``unaffordable`` items, decisions that were ``repeats``.
+    `numbers`: values by name: ``n`` calibration items, the allowed error ``epsilon``, the ``least`` number of
+    items that is enough, items ``without`` a right candidate and the number of them that can at ``most`` be
+    tolerated, coverage between ``low`` and ``high``, the number of ``more`` items that would halve that
+    range, ``unaffordable`` items, decisions that were ``repeats``.
     """
 
     code: Code
@@ -164,13 +163,7 @@ def guarantee(n: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
 
 
 def coverage(covered: int, n: int) -> Interval:
-    """Return the share of sets that contain the true answer, with its 95 % Clopper-Pearson interval.
-
-    Raises:
-        ValueError: if there are no items, or more covered than items.
-    """
-    if not 0 <= covered <= n or n == 0:
-        raise ValueError(f"coverage needs 0 <= covered <= n and n > 0, got {covered} of {n}")
+    """Return the share of sets that contain the true answer, with its 95 % Clopper-Pearson interval."""
     low = scipy.special.betaincinv(covered, n - covered + 1, _TAILS[0]) if covered else 0.0
     high = scipy.special.betaincinv(covered + 1, n - covered, _TAILS[1]) if covered < n else 1.0
     return Interval(covered / n, float(low), float(high), n)
@@ -188,12 +181,7 @@ def beta_binomial_range(n_cal: int, epsilon: Number, n_test: int, quantile: Quan
     """Return the central 95 % range of the share covered among `n_test` items after calibrating on `n_cal`.
 
     Coverage given the calibration follows Beta(l, n + 1 - l); the number of covered items is beta-binomial.
-
-    Raises:
-        ValueError: if there are no test items.
     """
-    if n_test < 1:
-        raise ValueError("a range of the empirical coverage needs at least one test item")
     place = order(n_cal, epsilon, quantile)
     if not 0 < place <= n_cal:
         return Range(1.0, 1.0) if place else Range(0.0, 0.0)

@@ -55,8 +55,7 @@ class Marking:
 class RowForm:
     """The fields of an annotator's form that concern the row, not the pair.
 
-    Attributes:
-        delete: why the row is deleted; the pair's fields are then ignored.
+    `delete`: why the row is deleted; the pair's fields are then ignored.
     """
 
     delete: FormText = ""
@@ -68,8 +67,7 @@ class RowForm:
 class PairFields(RowForm):
     """All fields of an annotator's form.
 
-    Attributes:
-        passed_over: why the earlier candidates are not adequate.
+    `passed_over`: why the earlier candidates are not adequate.
     """
 
     passed_over: FormText = ""

@@ -92,8 +92,7 @@ SHARES: Final = ("hr", "chr", "empty", "accuracy")
 class Measure:
     """A mean with its interval.
 
-    Attributes:
-        interval: over `Interval.n` rows; None if there are none.
+    `interval`: over `Interval.n` rows; None if there are none.
     """
 
     interval: Interval | None

@@ -63,9 +63,8 @@ SEED: Final = 0
 class Background:
     """Facts that a method may know about the entire data set.
 
-    Attributes:
-        vocabulary: names of all objects and appliances, any of which an option may mention (spec 8.2).
-        similar: similarity of two answers (spec 8.3); None to leave it out.
+    `vocabulary`: names of all objects and appliances, any of which an option may mention (spec 8.2);
+    `similar`: similarity of two answers (spec 8.3); None to leave it out.
     """
 
     vocabulary: tuple[str, ...] = ()

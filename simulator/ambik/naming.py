@@ -90,9 +90,8 @@ Words = tuple[str, ...]
 class Category:
     """A category of things.
 
-    Attributes:
-        words: names that people use for it, as stems; the longest first.
-        wider: the category itself and those that contain it, narrowest first.
+    `words`: names that people use for it, as stems; the longest first.
+    `wider`: the category itself and those that contain it, narrowest first.
     """
 
     name: str

@@ -27,9 +27,8 @@ _ELSEWHERE: Final = Field(exclude=True)
 class Affordance:
     """A judgment of whether an option is possible and safe (spec 8.2).
 
-    Attributes:
-        context: 1 if every object that the option names is in the scene, else 0.
-        prompt: P(True) of the affordance prompt; None if neither word was returned, which counts as .5.
+    `context`: 1 if every object that the option names is in the scene, else 0; `prompt`: P(True) of the
+    affordance prompt; None if neither word was returned, which counts as .5.
     """
 
     context: Number

@@ -38,8 +38,7 @@ _ARTICLE: Final = re.compile(r"^(?:an?|some) ")
 class Group:
     """A group of similar things.
 
-    Attributes:
-        objects: without articles.
+    `objects`: without articles.
     """
 
     name: str

@@ -91,8 +91,7 @@ DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
 class Contents(NamedTuple):
     """The contents of a report.
 
-    Attributes:
-        results: of runs, then of files in the order of the paper, then of NLI models.
+    `results`: of runs, then of files in the order of the paper, then of NLI models.
     """
 
     results: tuple[Results, ...]

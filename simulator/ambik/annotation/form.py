@@ -40,8 +40,7 @@ _SEPARATORS: Final = {"zh": "、"}
 class Problem(NamedTuple):
     """An error or a warning about a form.
 
-    Attributes:
-        details: what the rule found; types for `passed_over`, lengths for plans.
+    `details`: what the rule found; types for `passed_over`, lengths for plans.
     """
 
     code: str

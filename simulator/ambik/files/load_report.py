@@ -306,8 +306,7 @@ _Texts = tuple[str, str]
 class LoadedPairs(NamedTuple):
     """One set of pairs.
 
-    Attributes:
-        pairs: in the order in which they first occur.
+    `pairs`: in the order in which they first occur.
     """
 
     pairs: tuple[Pair, ...]

@@ -99,8 +99,7 @@ class Group:
 class Material:
     """The contents of runs and decision files.
 
-    Attributes:
-        published: by run, KnowNo's decisions on calibration items that list the right options.
+    `published`: by run, KnowNo's decisions on calibration items that list the right options.
     """
 
     groups: list[Group] = field(default_factory=list)

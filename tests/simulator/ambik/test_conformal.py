@@ -176,14 +176,6 @@ def test_clopper_pearson_is_scipys(covered: int, n: int) -> None:
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_coverage_of_nothing_is_an_error() -> None:
-    for wrong in ((0, 0), (3, 2), (-1, 2)):
-        with pytest.raises(ValueError, match="coverage needs"):
-            conformal.coverage(*wrong)
-    with pytest.raises(ValueError, match="test item"):
-        conformal.beta_binomial_range(10, 0.2, 0)
-
-
 def test_what_is_promised_of_a_hundred_items() -> None:
     assert conformal.guarantee(100, 0.2) == pytest.approx((0.8, 0.8 + 1 / 101))
     assert conformal.guarantee(100, 0.2, "numpy_higher") == pytest.approx((0.8, 82 / 101))

@@ -101,7 +101,13 @@ def agreement(annotated):
 
 def test_who_annotated_what_is_counted(agreement):
     found = agreement.data["agreement"]
-    assert (found["drafts"], found["annotators"], found["forms"], found["single"], found["replaced"]) == (7, 2, 14, 0, 0)
+    assert (found["drafts"], found["annotators"], found["forms"], found["single"], found["replaced"]) == (
+        7,
+        2,
+        14,
+        0,
+        0,
+    )
     assert (found["deleted"], found["split"], found["lone"]) == (0, 1, 1)
     assert "kappa is Cohen's" in " ".join(agreement.remarks)
     assert "0 drafts were deleted by all, 1 by some" in agreement.remarks
