@@ -108,18 +108,17 @@ class Material:
     remarks: list[str] = field(default_factory=list)
 
 
-def robot_of(decision: Decision) -> str:
-    """Return the robot: a model, plus the chooser if that differs; ``people`` for any person."""
-    if decision.method == "person":
-        return PEOPLE
-    if decision.chooser and decision.chooser != decision.generator:
-        return f"{decision.generator} + {decision.chooser}"
-    return decision.generator or "unknown"
-
-
 def configuration(decision: Decision) -> tuple[str, str, Context, Dialogue]:
-    """Return the key of a group: method, robot, context and dialogue."""
-    return decision.method, robot_of(decision), decision.context, decision.dialogue
+    """Return the key of a group: method, robot, context and dialogue.
+
+    The robot is a model, plus the chooser if that differs; ``people`` for any person.
+    """
+    robot = decision.generator or "unknown"
+    if decision.method == "person":
+        robot = PEOPLE
+    elif decision.chooser and decision.chooser != decision.generator:
+        robot = f"{decision.generator} + {decision.chooser}"
+    return decision.method, robot, decision.context, decision.dialogue
 
 
 def calibration_key(decision: Decision) -> Hashable:
