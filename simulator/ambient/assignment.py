@@ -68,7 +68,6 @@ class Settings(StudySettings):
 
     Attributes:
         data: source of the examples: ``builtin``, the name of registered data, or a path.
-        split: the part of the data to use.
         items: number of items, drawn by the study's seed; None: all (task evaluate: 50).
         results: results files or names of runs whose rewrites are judged (task evaluate only).
         distractors: file of distractors (tasks crowd and evaluate); empty: those in the examples.

@@ -109,10 +109,8 @@ class PoolPair:
 def load_examples(data: str | Path = BUILTIN, split: Split = "all") -> tuple[Example, ...]:
     """Return the examples of a data set or one of its splits, in file order.
 
-    Args:
-        data: ``builtin``, the name of registered data, or a file or folder. All files of a folder belong to
-            one data set; files named ``dev`` and ``test`` are its splits.
-        split: the split to return.
+    `data`: ``builtin``, the name of registered data, or a file or folder. All files of a folder belong to one
+    data set; files named ``dev`` and ``test`` are its splits.
 
     Raises:
         InputError: if the data do not exist, have no such split, or contain a faulty row.

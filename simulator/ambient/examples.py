@@ -90,7 +90,6 @@ class Example:
         disambiguations: in file order; empty if neither side is ambiguous. Each repeats an unambiguous side
             unchanged.
         split: ``dev`` or ``test``; empty if the data have no splits.
-        categories: kinds of ambiguity, if annotated.
         distractors: by side, a sentence similar to the ambiguous one that is not one of its readings.
         meta: further fields of the file.
     """

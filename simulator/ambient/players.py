@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from pydantic import BaseModel
 
 from personas.templates import render
-from simulator.ambient.annotation.rules import MAX_REWRITES, Annotation, Discard
+from simulator.ambient.annotation.rules import MAX_REWRITES, Annotation, Discard, Rewrite
 from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.claims import PARAPHRASES, distinct_paraphrases, paraphrase_prompt
 from simulator.ambient.examples import Disambiguation, Example, squeeze
@@ -80,14 +80,6 @@ class Labels(BaseModel):
     """A label for each pair, or a set of labels."""
 
     labels: list[Label]
-
-
-class Rewrite(BaseModel):
-    """A pair rewritten for one reading."""
-
-    premise: str
-    hypothesis: str
-    label: Label
 
 
 class Annotated(BaseModel):

@@ -60,9 +60,7 @@ Kind = Literal[
 class Qualification(Fields):
     """A test before a person's first set.
 
-    Attributes:
-        questions: stored with the episode, so that it can be read later.
-        needed: number of right answers required.
+    `questions`: stored with the episode, so that it can be read later.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(strict=False, populate_by_name=True)
@@ -103,8 +101,7 @@ class Options(EpisodeOptions):
 class Step(NamedTuple):
     """One turn of an episode.
 
-    Attributes:
-        number: index among the steps of its kind, from 0: of the question, statement, option or pair.
+    `number`: index among the steps of its kind, from 0: of the question, statement, option or pair.
     """
 
     kind: Kind
@@ -220,10 +217,8 @@ def shown_record(item: Item, step: Step, shown: ShownTexts) -> dict[str, Any]:
 class ParticipantView(SeatPage):
     """All that a person may see at a step: nothing of later steps, and no gold labels.
 
-    Attributes:
-        done: number of answered steps.
-        total: number of steps of the episode, without consent and instructions.
-        earlier: the participant's locked answers: the label of the original, yes or no per candidate.
+    `total`: number of steps of the episode, without consent and instructions; `earlier`: the participant's
+    locked answers: the label of the original, yes or no per candidate.
     """
 
     task: Task

@@ -63,11 +63,8 @@ def cut(generation: str) -> str:
 def parse(generation: str, parser: Parser = "reference") -> Parsed:
     """Return the labelled rewrites of a continuation.
 
-    Args:
-        generation: the model's raw output.
-        parser: ``reference`` is the published program's rule, which gives the paper's numbers; ``robust``
-            accepts any number of numbered lines that end with a verdict, in any case and with or without a
-            full stop.
+    `parser`: ``reference`` is the published program's rule, which gives the paper's numbers; ``robust``
+    accepts any number of numbered lines that end with a verdict, in any case and with or without a full stop.
     """
     if parser == "robust":
         return _parse_robustly(generation)

@@ -130,7 +130,6 @@ class CrowdRecord:
 
     Attributes:
         id: the example's id, which may occur several times in a file.
-        side: the ambiguous side.
         interpretations: the three candidates in the order shown.
         labels: the label of each candidate; None marks a distractor.
         original: votes on the label of the original pair; empty if not asked for (spec 6.5).

@@ -46,9 +46,8 @@ def right_answer(template: int) -> bool:
 class Reading(NamedTuple):
     """A model's answer.
 
-    Attributes:
-        prediction: None if the answer could not be read.
-        mass: total probability of the two words; None if unknown.
+    `prediction`: None if the answer could not be read; `mass`: total probability of the two words; None if
+    unknown.
     """
 
     prediction: bool | None

@@ -63,10 +63,7 @@ class Settings(StudySettings):
     Attributes:
         opposite: the player in the other seat (task decide); default: the item's own answer or the built-in
             robot.
-        method: the method that a language model opposite plays.
-        calibration: the run that provides the threshold of a conformal method.
         data: source of the pairs or drafts: ``builtin``, the name of registered data, or a path.
-        types: ambiguity types of the pairs.
         items: number of items, balanced over types and members, never two of one pair, drawn with the
             study's seed; None: as many as possible.
         options: the actions offered to a person as robot: ``item`` (the data's own, else the built-in

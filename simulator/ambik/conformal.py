@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import scipy
@@ -32,6 +32,7 @@ Number = float | str | Decimal | Fraction
 _DIGITS: Final = 12
 """Significant digits of a float; the rest is rounding error."""
 _TAILS: Final = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_BINS: Final = 20
 _WIDE: Final = 0.1
 """If coverage may deviate further than this from its mean, the calibration is too small to rely on."""
 
@@ -41,11 +42,10 @@ class Caution(NamedTuple):
 
     Pages translate it by its code.
 
-    Attributes:
-        numbers: values by name: ``n`` calibration items, the allowed error ``epsilon``, the ``least`` number
-            of items that is enough, items ``without`` a right candidate and the number of them that can at
-            ``most`` be tolerated, coverage between ``low`` and ``high``, the number of ``more`` items that
-            would halve that range, ``unaffordable`` items, decisions that were ``repeats``.
+    `numbers`: values by name: ``n`` calibration items, the allowed error ``epsilon``, the ``least`` number of
+    items that is enough, items ``without`` a right candidate and the number of them that can at ``most`` be
+    tolerated, coverage between ``low`` and ``high``, the number of ``more`` items that would halve that
+    range, ``unaffordable`` items, decisions that were ``repeats``.
     """
 
     code: Code
@@ -111,12 +111,10 @@ def rank(n: int, epsilon: Number) -> int:
 def threshold(nonconformities: Iterable[float], epsilon: Number, quantile: Quantile = "exact") -> float:
     """Return the threshold q-hat.
 
-    Args:
-        nonconformities: of the true answers of the calibration items; infinity is allowed.
-        epsilon: the allowed error.
-        quantile: ``exact``: the l-th smallest; ``numpy_higher`` and ``numpy_linear``: NumPy's quantile at
-            level l / n, the next larger order statistic or an interpolation between two. ``numpy_linear``
-            falls slightly short of the guarantee.
+    `nonconformities`: of the true answers of the calibration items; infinity is allowed.
+    `quantile`: ``exact``: the l-th smallest; ``numpy_higher`` and ``numpy_linear``: NumPy's quantile at level
+    l / n, the next larger order statistic or an interpolation between two. ``numpy_linear`` falls slightly
+    short of the guarantee.
 
     Returns:
         The threshold; infinity if l > n (every candidate is in the set), minus infinity if l = 0 (none is).
@@ -165,13 +163,7 @@ def guarantee(n: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
 
 
 def coverage(covered: int, n: int) -> Interval:
-    """Return the share of sets that contain the true answer, with its 95 % Clopper-Pearson interval.
-
-    Raises:
-        ValueError: if there are no items, or more covered than items.
-    """
-    if not 0 <= covered <= n or n == 0:
-        raise ValueError(f"coverage needs 0 <= covered <= n and n > 0, got {covered} of {n}")
+    """Return the share of sets that contain the true answer, with its 95 % Clopper-Pearson interval."""
     low = scipy.special.betaincinv(covered, n - covered + 1, _TAILS[0]) if covered else 0.0
     high = scipy.special.betaincinv(covered + 1, n - covered, _TAILS[1]) if covered < n else 1.0
     return Interval(covered / n, float(low), float(high), n)
@@ -189,12 +181,7 @@ def beta_binomial_range(n_cal: int, epsilon: Number, n_test: int, quantile: Quan
     """Return the central 95 % range of the share covered among `n_test` items after calibrating on `n_cal`.
 
     Coverage given the calibration follows Beta(l, n + 1 - l); the number of covered items is beta-binomial.
-
-    Raises:
-        ValueError: if there are no test items.
     """
-    if n_test < 1:
-        raise ValueError("a range of the empirical coverage needs at least one test item")
     place = order(n_cal, epsilon, quantile)
     if not 0 < place <= n_cal:
         return Range(1.0, 1.0) if place else Range(0.0, 0.0)
@@ -242,36 +229,21 @@ def items_to_halve(n: int, epsilon: Number) -> int:
     return more
 
 
-class Histogram(NamedTuple):
-    """Counts between edges.
+def histogram(values: Sequence[float]) -> dict[str, Any]:
+    """Count values in 20 bins of equal width between the smallest and the largest finite value.
 
-    Attributes:
-        edges: one more than counts; the last bin includes its upper edge.
-        counts: number of finite values per bin.
-        infinite: number of infinite values.
+    Returns:
+        ``edges``: one more than ``counts``, the last bin including its upper edge; ``infinite``: the number
+        of infinite values.
     """
-
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-    infinite: int
-
-
-def histogram(values: Sequence[float], bins: int = 20) -> Histogram:
-    """Count values in `bins` bins of equal width between the smallest and the largest finite value.
-
-    Raises:
-        ValueError: if `bins` is less than 1.
-    """
-    if bins < 1:
-        raise ValueError("a histogram needs at least one bin")
     finite = [value for value in values if math.isfinite(value)]
     infinite = len(values) - len(finite)
     if not finite:
-        return Histogram((), (), infinite)
+        return {"edges": (), "counts": (), "infinite": infinite}
     low, high = min(finite), max(finite)
-    edges = np.linspace(low, high, bins + 1 if low < high else 2)
+    edges = np.linspace(low, high, _BINS + 1 if low < high else 2)
     counts, _ = np.histogram(finite, edges)
-    return Histogram(tuple(edges.tolist()), tuple(counts.tolist()), infinite)
+    return {"edges": tuple(edges.tolist()), "counts": tuple(counts.tolist()), "infinite": infinite}
 
 
 def _interpolate(values: Sequence[float], place: Fraction) -> float:

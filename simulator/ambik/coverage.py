@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simulator.ambik import conformal
-from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Range, caution
+from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Range, caution
 from simulator.ambik.measures import means
 from simulator.ambik.metrics import asks_as_needed
 from simulator.ambik.predicting import apply_threshold, calibrate, check_same_scores, prepare, recalibrate
@@ -25,7 +25,6 @@ class CoverageReport:
     Attributes:
         n: number of calibration items; `without`: the number of those without any right candidate.
         rank: l, from 1; n + 1 where nothing can be guaranteed.
-        q_hat: the threshold; `quantile`: how it was computed.
         guarantee: bounds on the probability of coverage.
         promised: central 95 % range of the empirical coverage on as many items as were tested
             (beta-binomial), or on infinitely many (Beta) if none were tested.
@@ -33,7 +32,6 @@ class CoverageReport:
         coverage: of the sets whose true answer is known; None if there are none.
         mean_size: mean size of the sets made; None if there are none.
         empty: share of empty sets; None if no set was made.
-        sizes: number of sets by size.
         statement: what the guarantee covers and what it does not; to be shown with the numbers.
     """
 
@@ -50,7 +48,7 @@ class CoverageReport:
     mean_size: float | None
     empty: float | None
     without: int
-    nonconformities: Histogram
+    nonconformities: Mapping[str, Any]
     sizes: Mapping[int, int]
     warnings: tuple[Caution, ...]
     statement: Caution = MARGINAL

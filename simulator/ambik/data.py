@@ -143,9 +143,8 @@ class Definition(BaseModel, frozen=True):
 class Guidelines(BaseModel, frozen=True):
     """The guidelines for people, in one language (spec 1, 11.1).
 
-    Attributes:
-        type_test: how an annotator distinguishes the types.
-        types: definitions by type, in the order of `terms.AMBIGUITIES`.
+    `type_test`: how an annotator distinguishes the types; `types`: definitions by type, in the order of
+    `terms.AMBIGUITIES`.
     """
 
     steps: tuple[Step, ...]

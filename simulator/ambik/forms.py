@@ -55,8 +55,7 @@ class Marking:
 class RowForm:
     """The fields of an annotator's form that concern the row, not the pair.
 
-    Attributes:
-        delete: why the row is deleted; the pair's fields are then ignored.
+    `delete`: why the row is deleted; the pair's fields are then ignored.
     """
 
     delete: FormText = ""
@@ -68,8 +67,7 @@ class RowForm:
 class PairFields(RowForm):
     """All fields of an annotator's form.
 
-    Attributes:
-        passed_over: why the earlier candidates are not adequate.
+    `passed_over`: why the earlier candidates are not adequate.
     """
 
     passed_over: FormText = ""
@@ -137,11 +135,8 @@ def read_answer(reply: Reply) -> str:
 def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = "") -> PairForm:
     """Return an annotator's form. Missing fields are filled with the draft's proposals.
 
-    Args:
-        draft: the draft that the form is about.
-        move: fields of `PairFields`; lists may be texts: objects and shortlists separated by commas, plans
-            and variants by line breaks.
-        annotator: the annotator's name.
+    `move`: fields of `PairFields`; lists may be texts: objects and shortlists separated by commas, plans and
+    variants by line breaks.
 
     Raises:
         SeatError: if the move is not such a form.

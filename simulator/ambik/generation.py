@@ -48,13 +48,11 @@ def new_prompt(
 ) -> Prompt:
     """Return the prompt of a role.
 
-    Args:
-        role: the role.
-        language: language of the instructions; tasks and plans are English.
-        scene: the scene in words, with articles.
-        task: the clear task; for all roles but ``task``.
-        plan: steps of the clear task, without numbers; for ``rewrite``.
-        ambiguous: the ambiguous task; for ``rewrite``.
+    `language`: language of the instructions; tasks and plans are English.
+    `scene`: the scene in words, with articles.
+    `task`: the clear task; for all roles but ``task``.
+    `plan`: steps of the clear task, without numbers; for ``rewrite``.
+    `ambiguous`: the ambiguous task; for ``rewrite``.
     """
     variables = {
         "dataset": "ambik",

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 from time import monotonic
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict, cast
+from typing import Annotated, Any, Final, Literal, TypedDict, cast
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
@@ -52,7 +52,6 @@ from simulator.ambik.playing import (
     ROBOT,
     USER,
     AnnotatorKnows,
-    Kind,
     Options,
     RobotKnows,
     UserKnows,
@@ -61,6 +60,7 @@ from simulator.ambik.playing import (
 from simulator.ambik.predicting import ScoredDecision, prepare
 from simulator.ambik.records import Decision
 from simulator.ambik.terms import CONFORMAL, METHODS
+from simulator.benchmark import Due
 from simulator.errors import SeatError
 from simulator.forms import measurements
 from simulator.runner.machines import ActiveEpisode, due_since, make_turn, state_after
@@ -68,13 +68,6 @@ from simulator.seats import Line, Reply, View
 from simulator.seeds import derive_seed
 
 _ASKS: Final = "asks"
-
-
-class Due(NamedTuple):
-    """The seat that is to move, and its kind of turn."""
-
-    seat: str
-    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -125,7 +118,7 @@ class State(TypedDict):
 
 Update = dict[str, Any]
 Start = Literal["propose", "answer", "annotate", "__end__"]
-_FIRST: Final[Mapping[Kind, Start]] = {"decide": "propose", "answer": "answer", "annotate": "annotate"}
+_FIRST: Final[Mapping[str, Start]] = {"decide": "propose", "answer": "answer", "annotate": "annotate"}
 """The node in which a turn begins, by the turn's kind."""
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from logs import LogReader
 from simulator.ambik.data import (
     DECISIONS,
     KNOWNO,
@@ -27,14 +28,17 @@ from simulator.ambik.files.decisions import (
 )
 from simulator.ambik.files.fields import PERSON, LineFields
 from simulator.ambik.files.published import decisions_of
-from simulator.ambik.items import Pair, PairItem
+from simulator.ambik.items import DecideItem, Pair, PairItem
 from simulator.ambik.naming import is_not_listed
+from simulator.ambik.playing import ROBOT, USER
+from simulator.ambik.records import Decision
 from simulator.ambik.reporting.file_sections import texts_of
 from simulator.ambik.reporting.groups import calibration_key, configuration
 from simulator.ambik.terms import CONFORMAL, DEFAULT
 from simulator.errors import InputError
 from simulator.jsonlines import Duplicates
-from simulator.tables.importing import EpisodeRows, ImportedRun, file_digest
+from simulator.output_files import file_name
+from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, file_digest
 from simulator.tables.spec import TableSpec
 from trees.faults import Fault
 
@@ -48,12 +52,9 @@ _SCORED: Final = (RESULT_TABLE, METRIC_CASES)
 
 @dataclass(frozen=True, slots=True)
 class ImportedEpisode:
-    """The lines of one episode.
+    """The lines of one episode: decisions by turn, and people's answers in the file's order.
 
-    Attributes:
-        lines: decisions, by turn.
-        answers: people's answers, in the file's order.
-        repeat: number of earlier episodes in the file with the same id.
+    `repeat`: number of earlier episodes in the file with the same id.
     """
 
     lines: tuple[DecisionLine, ...]
@@ -89,32 +90,31 @@ class ImportedEpisode:
             names += [line.decision.generator for line in self.lines]
         return next((name for name in names if name and name != PERSON), "")
 
+    @property
+    def seats(self) -> dict[str, str]:
+        """The players by seat, according to the lines."""
+        decision, fields = self.first.decision, self.first.fields
+        robot = PERSON if decision.method == PERSON else fields.robot or decision.generator or PUBLISHED
+        user = fields.user or (PERSON if self.answers else "")
+        return {ROBOT: robot, **({USER: user} if user else {})}
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Batch:
     """The episodes that become one run: one robot, method and configuration.
 
     Attributes:
-        source: the run's name in the file.
-        episodes: the episodes, in the file's order.
+        source: the file.
         called: name of the run within the import; `run`: its name in the log, with a digest if necessary.
-        options: the episodes' options.
         rows: each episode with its rows for the log, and a sentence for each stored value that differs.
-        faults: faults of lines that cannot be logged.
-        imported: the imported run, or None; `refused`: why the log refused it.
     """
 
-    file: Path
-    digest: str
-    source: str
-    episodes: tuple[ImportedEpisode, ...]
+    source: Source
+    episodes: list[ImportedEpisode] = field(default_factory=list)
     called: str = ""
     run: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     rows: list[tuple[ImportedEpisode, EpisodeRows, tuple[str, ...]]] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    imported: ImportedRun | None = None
-    refused: str = ""
 
     @property
     def first(self) -> DecisionLine:
@@ -126,42 +126,60 @@ class Batch:
         """True if this is a calibration: it provides a threshold and has no sets."""
         return self.first.calibrates
 
-    def refuse(self, problem: str, *episodes: ImportedEpisode) -> None:
-        """Add a fault for every line of the given episodes, by default of all."""
-        self.faults += [
-            Fault(str(self.file), episode.first.decision.item.id, line.number, "format", problem)
-            for episode in episodes or self.episodes
-            for line in episode.every
-        ]
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Source:
+    """A file with decisions, and the results of its import.
+
+    Attributes:
+        batches: one for each run.
+        faults: of lines that are not in any run.
+        forms: number of annotators' forms, which are in no batch.
+        calibrations: the imported calibrations; `tests`: the other imported runs.
+        refused: the reasons for which the log refused runs.
+    """
+
+    path: Path
+    digest: str
+    batches: tuple[Batch, ...] = ()
+    faults: list[Fault] = field(default_factory=list)
+    forms: int = 0
+    calibrations: list[ImportedRun] = field(default_factory=list)
+    tests: list[ImportedRun] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def runs(self) -> tuple[ImportedRun, ...]:
+        """The imported runs."""
+        return (*self.calibrations, *self.tests)
+
+    def add_fault(self, problem: str, id: str, line: DecisionLine | AnswerLine) -> None:
+        """Add a fault for a line that is not imported."""
+        self.faults.append(Fault(str(self.path), id, line.number, "format", problem))
 
 
-def batches_of(file: Path, digest: str, log: DecisionsFile) -> tuple[tuple[Batch, ...], tuple[Fault, ...]]:
-    """Return the batches of a file, and faults for answers that belong to no question."""
+def _set_batches(source: Source, rows: Iterable[DecisionLine], answered: Iterable[AnswerLine]) -> None:
+    """Divide the lines of a file into batches; answers that belong to no question are faults."""
     answers: defaultdict[tuple[str, str], list[AnswerLine]] = defaultdict(list)
-    for answer in log.answers:
+    for answer in answered:
         answers[answer.episode].append(answer)
     repeats: Counter[tuple[bool, str]] = Counter()
     episodes: defaultdict[tuple[bool, tuple[str, str], int], list[DecisionLine]] = defaultdict(list)
-    for line in log.rows:
+    for line in rows:
         # Duplicate lines that are kept belong to an episode that was played twice.
         repeat = repeats[line.calibrates, line.key]
         repeats[line.calibrates, line.key] += 1
         episodes[line.calibrates, line.episode, repeat].append(line)
-    groups: defaultdict[Hashable, list[ImportedEpisode]] = defaultdict(list)
+    batches: dict[Hashable, Batch] = {}
     for (_, episode, repeat), lines in episodes.items():
         lines.sort(key=lambda line: line.fields.turn)
         asked = sum(bool(line.decision.answer) for line in lines)
         used, answers[episode] = answers[episode][:asked], answers[episode][asked:]
-        groups[_configuration(lines[0])].append(ImportedEpisode(tuple(lines), tuple(used), repeat))
-    batches = tuple(
-        Batch(file=file, digest=digest, source=group[0].first.decision.run, episodes=tuple(group))
-        for group in groups.values()
-    )
-    problem = "typed_text: answers no question of its episode"
-    unasked = (answer for rest in answers.values() for answer in rest)
-    return batches, tuple(
-        Fault(str(file), answer.episode[1], answer.number, "format", problem) for answer in unasked
-    )
+        batch = batches.setdefault(_configuration(lines[0]), Batch(source=source))
+        batch.episodes.append(ImportedEpisode(tuple(lines), tuple(used), repeat))
+    source.batches = tuple(batches.values())
+    for answer in (answer for rest in answers.values() for answer in rest):
+        source.add_fault("typed_text: answers no question of its episode", answer.episode[1], answer)
 
 
 def _configuration(line: DecisionLine) -> Hashable:
@@ -176,58 +194,57 @@ def _configuration(line: DecisionLine) -> Hashable:
     return (*tested, threshold.q_hat, threshold.n, threshold.epsilon, threshold.rank, threshold.run)
 
 
+def name_batches(batches: Sequence[Batch], name: str | None = None) -> None:
+    """Name the runs of one file by their names in the file and the settings in which they differ.
+
+    `name`: used instead of the name in the file; prefix if there are several.
+    """
+    by_run: defaultdict[str, list[Decision]] = defaultdict(list)
+    for batch in batches:
+        decision = batch.first.decision
+        by_run[decision.run].append(decision)
+    name_counts: Counter[str] = Counter()
+    for batch in batches:
+        decision = batch.first.decision
+        decisions_of_run = by_run[decision.run]
+        base = file_name(decision.run)
+        if name is not None:
+            base = f"{name}-{base}" if len(by_run) > 1 else name
+        # Only settings in which the batches of one run differ.
+        values = zip(configuration(decision), *map(configuration, decisions_of_run), strict=True)
+        label = "-".join((base, *(file_name(own) for own, *every in values if len(set(every)) > 1)))
+        if batch.calibrates and len(decisions_of_run) > 1:
+            label = f"{label}-calibration"
+        name_counts[label] += 1
+        batch.called = f"{label}-{name_counts[label]}" if name_counts[label] > 1 else label
+
+
+def log_names(batches: Iterable[Batch], reader: LogReader) -> Collection[str]:
+    """Name the batches' runs as no other run, with a part of their digest if necessary; return all names."""
+    names = {
+        run.id: (str(run.config.get("sha256")), str(run.config["imported_as"]))
+        if "imported_as" in run.config
+        else None
+        for run in reader.runs()
+    }
+    for batch in batches:
+        origin = batch.source.digest, batch.called
+        longer = f"{batch.called}-{batch.source.digest[:DIGEST]}"
+        name = next((name for name in (batch.called, longer) if names.get(name, origin) == origin), None)
+        if name is None:
+            raise InputError(
+                f"The log already has other runs {batch.called!r} and {longer!r}; name this one with --run."
+            )
+        names[name] = origin
+        batch.run = name
+    return names
+
+
 # ---- files
 
 
-class Source(NamedTuple):
-    """A file with decisions, and the results of its import.
-
-    Attributes:
-        digest: SHA-256 of its content.
-        batches: one for each run.
-        unread: faults of lines that cannot be read.
-        forms: number of annotators' forms, which are in no batch.
-        bare: number of decisions on scenarios of which only the number is known.
-    """
-
-    path: Path
-    digest: str
-    batches: tuple[Batch, ...]
-    unread: tuple[Fault, ...]
-    forms: int = 0
-    bare: int = 0
-
-    @property
-    def faults(self) -> tuple[Fault, ...]:
-        """The faults of lines that are not in any run, by line."""
-        unfit = (fault for batch in self.batches for fault in batch.faults)
-        return tuple(sorted((*self.unread, *unfit), key=lambda fault: fault.line))
-
-    @property
-    def runs(self) -> tuple[ImportedRun, ...]:
-        """The runs that were imported, calibrations first."""
-        ordered = sorted(self.batches, key=lambda batch: not batch.calibrates)
-        return tuple(batch.imported for batch in ordered if batch.imported)
-
-    @property
-    def tests(self) -> tuple[ImportedRun, ...]:
-        """The imported runs that are not calibrations."""
-        tests = (batch for batch in self.batches if not batch.calibrates)
-        return tuple(batch.imported for batch in tests if batch.imported)
-
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """The reasons for which the log refused runs."""
-        return tuple(batch.refused for batch in self.batches if batch.refused)
-
-
 class Sources(NamedTuple):
-    """The decision files among the given paths.
-
-    Attributes:
-        unreadable: messages on named files that cannot be imported.
-        passed_over: files in folders that were ignored.
-    """
+    """The decision files among the given paths; `passed_over` are ignored files in folders."""
 
     files: tuple[Source, ...]
     unreadable: tuple[str, ...]
@@ -300,26 +317,20 @@ def _problem(path: Path, contents: Mapping[Path, TableSpec[Any]]) -> str:
 def _source(
     file: Path, kind: TableSpec[Any], texts: Mapping[str, Any], data: str | None, duplicates: Duplicates
 ) -> Source:
-    lacking: tuple[Fault, ...] = ()
-    if kind is LOGPROBS:
-        contents = _read_published(file, texts, data, duplicates)
-    else:
-        contents, lacking = _with_texts(file, read_decisions(file, duplicates, details=True), texts, data)
-    digest = file_digest(file)
-    batches, unasked = batches_of(file, digest, contents)
-    faults = (*contents.faults, *lacking, *unasked)
-    if not batches:
-        first = f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""
-        raise InputError(f"{file}: contains no decision that could be imported{first}")
-    items = (line.decision.item for line in contents.rows)
-    return Source(
-        path=file,
-        digest=digest,
-        batches=batches,
-        unread=faults,
-        forms=contents.forms,
-        bare=sum(not isinstance(item, PairItem) and not item.scenario.task for item in items),
+    source = Source(path=file, digest=file_digest(file))
+    published = kind is LOGPROBS
+    contents = (
+        _read_published(file, texts, data, duplicates)
+        if published
+        else read_decisions(file, duplicates, details=True)
     )
+    source.forms, source.faults = contents.forms, [*contents.faults]
+    lines = contents.rows if published else _with_texts(source, contents.rows, texts, data)
+    _set_batches(source, lines, contents.answers)
+    if not source.batches:
+        faults = [f"; the first problem: line {fault.line}: {fault.message}" for fault in source.faults[:1]]
+        raise InputError(f"{file}: contains no decision that could be imported{''.join(faults)}")
+    return source
 
 
 def _read_published(
@@ -348,20 +359,20 @@ def _read_published(
 
 
 def _with_texts(
-    file: Path, contents: DecisionsFile, texts: Mapping[str, Any], data: str | None
-) -> tuple[DecisionsFile, tuple[Fault, ...]]:
-    """Return the lines whose tasks are available, and faults for the others."""
-    pairs, scenarios = texts_of(contents.rows, dict(texts), data)
-    lines = with_items(contents.rows, pairs, scenarios)
-    faults = tuple(_missing_item_fault(file, line, pairs) for line in lines if not line.known)
-    return replace(contents, rows=tuple(line for line in lines if line.known)), faults
+    source: Source, rows: Sequence[DecisionLine], texts: Mapping[str, Any], data: str | None
+) -> list[DecisionLine]:
+    """Return the lines whose tasks are available; the others are faults."""
+    pairs, scenarios = texts_of(rows, dict(texts), data)
+    lines = with_items(rows, pairs, scenarios)
+    for line in lines:
+        if not line.known:
+            item = line.decision.item
+            source.add_fault(_missing_item(item, pairs), item.about.id, line)
+    return [line for line in lines if line.known]
 
 
-def _missing_item_fault(file: Path, line: DecisionLine, pairs: Mapping[str, Pair]) -> Fault:
-    item = line.decision.item
-    id = item.about.id
-    message = "pair_id: the task is not available; name its data with --data"
-    if isinstance(item, PairItem) and id in pairs:
-        kinds = f"type is {item.pair.type}, but the data have {pairs[id].type} for this pair"
-        message = f"{kinds}; name other data with --data"
-    return Fault(str(file), id, line.number, "format", message)
+def _missing_item(item: DecideItem, pairs: Mapping[str, Pair]) -> str:
+    if isinstance(item, PairItem) and (pair := pairs.get(item.pair.id)):
+        kinds = f"type is {item.pair.type}, but the data have {pair.type} for this pair"
+        return f"{kinds}; name other data with --data"
+    return "pair_id: the task is not available; name its data with --data"

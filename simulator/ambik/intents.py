@@ -44,9 +44,8 @@ class OddForm(NamedTuple):
 class Alternative:
     """One way to realise a concept.
 
-    Attributes:
-        text: the text to look for, as written.
-        absent: True if the alternative is realised when the text does NOT occur.
+    `text`: the text to look for, as written; `absent`: True if the alternative is realised when the text does
+    NOT occur.
     """
 
     text: str
@@ -57,8 +56,7 @@ class Alternative:
 class Concept:
     """A requirement that an action can fulfil in any of several ways.
 
-    Attributes:
-        negative: True if none of the alternatives may occur.
+    `negative`: True if none of the alternatives may occur.
     """
 
     alternatives: tuple[Alternative, ...]

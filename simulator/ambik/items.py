@@ -192,8 +192,7 @@ Dataset = Literal["ambik", "knowno"]
 class PairItem:
     """One member of a pair; the robot decides at the step where the two plans differ.
 
-    Attributes:
-        options: actions offered to a person, from the data, a run or the built-in robot.
+    `options`: actions offered to a person, from the data, a run or the built-in robot.
     """
 
     kind: Literal["pair"] = "pair"

@@ -34,10 +34,8 @@ def means(
 ) -> dict[K, Interval | None]:
     """Return the mean of every column with a 95 % percentile interval from a cluster bootstrap.
 
-    Args:
-        columns: a measure's value for every decision; None or NaN where it does not apply.
-        clusters: the cluster of every decision.
-        counts: names of columns with counts; the others contain shares (see `interval_of`).
+    `columns`: a measure's value for every decision; None or NaN where it does not apply.
+    `counts`: names of columns with counts; the others contain shares (see `interval_of`).
 
     Returns:
         By column, with `Interval.n` the number of values; None for a column without values.
@@ -94,9 +92,7 @@ SHARES: Final = ("hr", "chr", "empty", "accuracy")
 class Measure:
     """A mean with its interval.
 
-    Attributes:
-        interval: over `Interval.n` rows; None if there are none.
-        left_out: number of excluded rows by reason.
+    `interval`: over `Interval.n` rows; None if there are none.
     """
 
     interval: Interval | None
@@ -123,7 +119,6 @@ class TypeMeasures:
     """The measures of one type of tasks, or of all.
 
     Attributes:
-        type: the tasks' type, or ``all``.
         tasks: number of tasks.
         icr: intent coverage.
         hr: help rate.
@@ -156,8 +151,6 @@ class Measures:
         accuracy: of the decision to ask or not, over all tasks.
         macro_chr: unweighted average of correct help over the four types; None if a type is missing.
         fillers: number of ``do nothing`` fillers removed from the sets.
-        sizes: number of sets by size.
-        flags: number of decisions by flag.
     """
 
     types: tuple[TypeMeasures, ...]

@@ -63,9 +63,8 @@ SEED: Final = 0
 class Background:
     """Facts that a method may know about the entire data set.
 
-    Attributes:
-        vocabulary: names of all objects and appliances, any of which an option may mention (spec 8.2).
-        similar: similarity of two answers (spec 8.3); None to leave it out.
+    `vocabulary`: names of all objects and appliances, any of which an option may mention (spec 8.2);
+    `similar`: similarity of two answers (spec 8.3); None to leave it out.
     """
 
     vocabulary: tuple[str, ...] = ()
@@ -93,10 +92,8 @@ class Kit:
     Attributes:
         chooser: the model that chooses, judges affordance and states its certainty.
         samples: number of times that LofreeCP samples four options (R).
-        max_tokens: most tokens of an answer.
         not_listed: True to add a fifth option, "none of the others" (spec 8.1).
         seed: seed of samples and of the order of five options.
-        background: facts about the entire data set.
         repeat: number of the repetition; logged, as are the episode and the number of the turn.
     """
 

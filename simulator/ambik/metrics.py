@@ -337,9 +337,8 @@ def _ssc(outcome: Outcome, settings: Settings) -> Value:
 class Matched:
     """Pairs with outcomes of both members.
 
-    Attributes:
-        values: AmbDif of each pair; if a member was played several times, the mean over all combinations.
-        plain: True if each member was played once, so that every value is 0 or 1.
+    `values`: AmbDif of each pair; if a member was played several times, the mean over all combinations.
+    `plain`: True if each member was played once, so that every value is 0 or 1.
     """
 
     values: tuple[float, ...]

@@ -90,9 +90,8 @@ Words = tuple[str, ...]
 class Category:
     """A category of things.
 
-    Attributes:
-        words: names that people use for it, as stems; the longest first.
-        wider: the category itself and those that contain it, narrowest first.
+    `words`: names that people use for it, as stems; the longest first.
+    `wider`: the category itself and those that contain it, narrowest first.
     """
 
     name: str
@@ -129,7 +128,6 @@ class Kitchen:
     """The table of categories.
 
     Attributes:
-        categories: by name.
         by_words: category by the words that people use for it.
         by_name: category by the words of a thing's full name.
         by_head: category by the last word of a name, regardless of the words before it.

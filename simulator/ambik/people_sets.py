@@ -61,8 +61,7 @@ _SIZES: Final = {
 class SetPair(NamedTuple):
     """A person's and a model's decision on the same task.
 
-    Attributes:
-        values: by measure (`MEASURES`); NaN where it does not apply.
+    `values`: by measure (`MEASURES`); NaN where it does not apply.
     """
 
     person: Outcome

@@ -169,8 +169,7 @@ class RobotKnows:
 class UserKnows:
     """The user's view of a task.
 
-    Attributes:
-        item: the complete item: a user knows the clear task and the data's answer.
+    `item`: the complete item: a user knows the clear task and the data's answer.
     """
 
     item: DecideItem

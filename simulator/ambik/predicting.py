@@ -33,7 +33,6 @@ class ScoredDecision:
     """A decision with the nonconformities of its candidates, ready for any threshold.
 
     Attributes:
-        scored: its candidates.
         known: True if the data say which candidates are right.
         best: the action that would be done without asking; empty if there is none.
         returned: the options whose letters the chooser returned, once per occurrence.
@@ -100,7 +99,7 @@ def calibrate(
         values = [score for item in known for score in _right_scores(item)]
     else:
         values = [_true_nonconformity(item) for item in known]
-    epsilon = conformal.epsilon_of(_target(settings))
+    epsilon = conformal.epsilon_of(settings.target_success)
     return Calibrated(
         q_hat=conformal.threshold(values, epsilon, _quantile(settings)),
         n=len(values),
@@ -132,7 +131,7 @@ def recalibrate(calibrated: Calibrated, settings: Settings) -> Calibrated:
     """
     if len(calibrated.nonconformities) != calibrated.n:
         raise InputError("this calibration has no nonconformities; calibrate on the decisions of its run")
-    epsilon = conformal.epsilon_of(_target(settings))
+    epsilon = conformal.epsilon_of(settings.target_success)
     return replace(
         calibrated,
         q_hat=conformal.threshold(calibrated.nonconformities, epsilon, _quantile(settings)),
@@ -336,14 +335,4 @@ def _quantile(settings: Settings) -> Quantile:
 
 
 def _temperature(settings: Settings) -> float:
-    if settings.cp_rule == "reference":
-        return REFERENCE_TEMPERATURE
-    if not settings.temperature > 0:
-        raise InputError(f"temperature: {settings.temperature} is not above 0")
-    return settings.temperature
-
-
-def _target(settings: Settings) -> float:
-    if not 0 <= settings.target_success <= 1:
-        raise InputError(f"target_success: {settings.target_success} is not a share between 0 and 1")
-    return settings.target_success
+    return REFERENCE_TEMPERATURE if settings.cp_rule == "reference" else settings.temperature

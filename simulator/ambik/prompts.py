@@ -52,9 +52,8 @@ class Case:
 class Prompt:
     """A prompt for a model.
 
-    Attributes:
-        version: content hash of the template.
-        shared: number of leading messages that are the same for all items of a data set.
+    `version`: content hash of the template; `shared`: number of leading messages that are the same for all
+    items of a data set.
     """
 
     messages: tuple[Message, ...]
@@ -181,9 +180,8 @@ _ACTION_LABEL: Final = re.compile(
 class Options:
     """Options by letter.
 
-    Attributes:
-        texts: option texts, in the order of the letters.
-        filled: letters with the filler ``do nothing`` because the model wrote no option.
+    `texts`: option texts, in the order of the letters; `filled`: letters with the filler ``do nothing``
+    because the model wrote no option.
     """
 
     texts: Mapping[Letter, str]

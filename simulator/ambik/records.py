@@ -27,9 +27,8 @@ _ELSEWHERE: Final = Field(exclude=True)
 class Affordance:
     """A judgment of whether an option is possible and safe (spec 8.2).
 
-    Attributes:
-        context: 1 if every object that the option names is in the scene, else 0.
-        prompt: P(True) of the affordance prompt; None if neither word was returned, which counts as .5.
+    `context`: 1 if every object that the option names is in the scene, else 0; `prompt`: P(True) of the
+    affordance prompt; None if neither word was returned, which counts as .5.
     """
 
     context: Number
@@ -113,7 +112,6 @@ class ScoredCandidate:
     """A candidate for the prediction set.
 
     Attributes:
-        text: the option's text, without label.
         nonconformity: large = strange.
         letter: the option's letter; empty for samples.
         acceptable: True if it is right; None if that is unknown (`truth.acceptable_options`).
@@ -149,7 +147,6 @@ class Exchange:
     """An episode in which a robot could ask, before and after the answer.
 
     Attributes:
-        before: the first decision.
         after: the last decision; the same if nothing was asked.
         questions: questions with answers, in order.
         robot: player in the robot's seat; `user`: player in the user's seat.

@@ -38,8 +38,7 @@ _ARTICLE: Final = re.compile(r"^(?:an?|some) ")
 class Group:
     """A group of similar things.
 
-    Attributes:
-        objects: without articles.
+    `objects`: without articles.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Scene:
         id: built from the seed and the scene's number.
         objects: without articles, group by group, kitchenware first.
         words: the objects with articles.
-        groups: names of the groups drawn.
     """
 
     id: str

@@ -43,13 +43,7 @@ def option_letter(token: str, letters: Sequence[Letter]) -> Letter | None:
 
 
 def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
-    """Return the softmax of log-probabilities at a temperature; zeros if all probabilities are 0.
-
-    Raises:
-        ValueError: if the temperature is not above 0.
-    """
-    if not temperature > 0:
-        raise ValueError(f"a temperature must be above 0, not {temperature}")
+    """Return the softmax of log-probabilities at a temperature; zeros if all probabilities are 0."""
     highest = max(logprobs, default=-math.inf)
     if highest == -math.inf:
         return [0.0] * len(logprobs)

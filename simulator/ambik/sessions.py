@@ -33,8 +33,7 @@ MODEL_METHOD: Final = "binary"
 class Play(BaseModel, frozen=True):
     """The choices of free play.
 
-    Attributes:
-        type: the task's type; not used for annotators.
+    `type`: the task's type; not used for annotators.
     """
 
     type: Literal["any", TaskType] = Field("any", json_schema_extra={"seats": [ROBOT, USER]})

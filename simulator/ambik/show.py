@@ -193,13 +193,8 @@ def reveal(
 ) -> tuple[Block, ...]:
     """Return the result page of an ended episode for `seat`, including everything that was hidden.
 
-    Args:
-        seat: the seat that sees the page.
-        item: the item played.
-        turns: the logged turns.
-        language: language in which the meaning of a scenario is worded, since the data have no sentence.
-        study: True in a study, False in free play.
-        sets: prediction sets of runs on the same item.
+    `language`: language in which the meaning of a scenario is worded, since the data have no sentence.
+    `study`: True in a study, False in free play.
     """
     if isinstance(item, DraftItem):
         moves = (turn.payload["form"] for turn in turns if turn.payload.get("kind") == "annotate")

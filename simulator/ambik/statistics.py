@@ -41,10 +41,8 @@ def statistics(pairs: Sequence[Pair], cells: Mapping[str, Mapping[str, int]] | N
     the share of pairs with one; ``…_counts``, ``…_sizes``, ``variants`` and ``steps`` (the index of the
     ambiguity) are numbers of pairs by value.
 
-    Args:
-        pairs: the pairs of a file, part or type, or all.
-        cells: lengths of cells (`LoadReport.cells`); for pairs without them, words are counted in the texts,
-            and line breaks as one less than steps.
+    `cells`: lengths of cells (`LoadReport.cells`); for pairs without them, words are counted in the texts,
+    and line breaks as one less than steps.
     """
     types = Counter(pair.type for pair in pairs)
     intents = [pair.intent for pair in pairs if pair.intent is not None]

@@ -203,9 +203,8 @@ MOST: Final = 0.99
 class RunRead(NamedTuple):
     """The decisions of a run, before any threshold.
 
-    Attributes:
-        ready: its first decisions, scored, without prompts and raw texts.
-        calibrated: the calibration it was played with or provides; None if there is none.
+    `ready`: its first decisions, scored, without prompts and raw texts; `calibrated`: the calibration it was
+    played with or provides; None if there is none.
     """
 
     options: Options
@@ -221,9 +220,8 @@ class RunRead(NamedTuple):
 class Entry(NamedTuple):
     """A decision of a run at a target.
 
-    Attributes:
-        outcome: its outcome; None in a calibration run, which has no sets.
-        judged: True if it asked or acted as it should; None if that is unknown.
+    `outcome`: its outcome; None in a calibration run, which has no sets.
+    `judged`: True if it asked or acted as it should; None if that is unknown.
     """
 
     ready: ScoredDecision

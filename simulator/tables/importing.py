@@ -89,16 +89,14 @@ def write_run(
     run: Run,
     episodes: Iterable[EpisodeRows],
     *,
-    people: Iterable[Participant] = (),
     conflict: str = "",
 ) -> Receipt:
-    """Write a run into the log; rows that are there already are not changed.
+    """Write a run with its participants into the log; rows that are there already are not changed.
 
     Args:
         log: the log to write to.
         run: its configuration has the file (``imported``) and its digest (``sha256``).
         episodes: the run's episodes.
-        people: participants of the run to add to the log.
         conflict: error message if the log has a different run of that name.
 
     Raises:
@@ -110,12 +108,15 @@ def write_run(
     except LogConflict as error:
         taken = f"The log has a different run {run.id!r}; give this one another name with --run."
         raise InputError(conflict or taken) from error
-    for person in people:
-        log.put(person)
+    with LogReader(log.path) as reader:
+        people = {person.id for person in reader.participants()}
     repeats: Counter[str] = Counter()
     endings = []
     for rows in episodes:
         log.put(rows.item)
+        if (person := rows.episode.participant_id) and person not in people:
+            people.add(person)
+            log.put(Participant(id=person, details={"imported": run.config["imported"]}))
         log.put(replace(rows.episode, repeat=repeats[rows.item.hash]))
         repeats[rows.item.hash] += 1
         for turn in rows.turns:

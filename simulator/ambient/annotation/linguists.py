@@ -220,8 +220,7 @@ _CACHE: Final[
 class AnnotatedExample:
     """An example of a run with all forms on it, the oldest first.
 
-    Attributes:
-        key: the hash of the example's item in the log.
+    `key`: the hash of the example's item in the log.
     """
 
     key: str

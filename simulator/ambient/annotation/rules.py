@@ -30,14 +30,17 @@ from simulator.judging import Form
 Discard = Literal["offensive", "not_fluent", "incoherent"]
 
 
-class _Rewrite(BaseModel):
-    """A rewrite as submitted; `check_annotation` reports empty sentences."""
+class Rewrite(BaseModel):
+    """A pair rewritten for one reading."""
+
+    # As submitted: `check_annotation` reports empty sentences. Models are sent the name and the docstring.
 
     premise: str
     hypothesis: str
     label: Label
 
     def disambiguation(self) -> Disambiguation:
+        """Return the rewrite as part of an example."""
         return Disambiguation(self.premise, self.hypothesis, self.label)
 
 
@@ -60,7 +63,7 @@ class Annotation(Form):
         tuple[
             Annotated[
                 Disambiguation,
-                read_as(_Rewrite, _Rewrite.disambiguation),
+                read_as(Rewrite, Rewrite.disambiguation),
                 WrapValidator(_read_unless_parsed),
                 PlainSerializer(asdict),
             ],
@@ -114,9 +117,8 @@ _PLACE: Final = re.compile(r"rewrites\[(\d+)\]")
 class Problem(NamedTuple):
     """A broken rule of the form.
 
-    Attributes:
-        field: the field concerned: ``labels``, ``labels.neutral``, ``rewrites``, ``rewrites[0]`` (from 0),
-            ``rewrites[0].label``, ``rewrites[0].premise``, ``premise``, ``hypothesis``.
+    `field`: the field concerned: ``labels``, ``labels.neutral``, ``rewrites``, ``rewrites[0]`` (from 0),
+    ``rewrites[0].label``, ``rewrites[0].premise``, ``premise``, ``hypothesis``.
     """
 
     code: Code

@@ -246,9 +246,8 @@ CATEGORY_ROWS: Final = TableSpec[CategoryRecord](
 class DistractorRow:
     """A distractor for an ambiguous sentence; ``askback generate ambient-distractors`` adds further fields.
 
-    Attributes:
-        distractor: None if none was found.
-        sentence: the ambiguous sentence; empty if the file does not have it.
+    `distractor`: None if none was found; `sentence`: the ambiguous sentence; empty if the file does not have
+    it.
     """
 
     id: Key

@@ -324,15 +324,12 @@ def train_seeds(
 ) -> tuple[SeedRecord, ...]:
     """Train a model for each seed and return its scores; finished seeds are not trained again.
 
-    Args:
-        material: base model and data.
-        config: hyperparameters.
-        seeds: seeds for head initialization, order of pairs and dropout.
-        out: the folder, whose name is the model's in tables.
-        bar: returns a progress bar (a context manager) for a seed and its number of updates.
-        finished: called with each seed's scores, and whether it was finished before.
-        engine: where to train; outside this process, seeds are trained in parallel and without bars.
-        gpus: GPUs of a cluster node per seed.
+    `seeds`: seeds for head initialization, order of pairs and dropout.
+    `out`: the folder, whose name is the model's in tables.
+    `bar`: returns a progress bar (a context manager) for a seed and its number of updates.
+    `finished`: called with each seed's scores, and whether it was finished before.
+    `engine`: where to train; outside this process, seeds are trained in parallel and without bars.
+    `gpus`: GPUs of a cluster node per seed.
 
     Raises:
         InputError: if the folder contains another training, or a node wrote to a folder not shared with this

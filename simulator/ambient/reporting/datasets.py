@@ -273,6 +273,7 @@ def statistics(examples: Sequence[Example]) -> Values:
         for example in annotated
     }
     splits = Counter(example.split for example in examples)
+    sets = Counter(example.labels for example in annotated)
     curated = sum(example.curated for example in examples)
     return {
         "examples": len(examples),
@@ -289,10 +290,13 @@ def statistics(examples: Sequence[Example]) -> Values:
         "both": share(ambiguous, lambda example: not example.xor),
         "one_side": share(ambiguous, lambda example: example.xor),
         "ambiguous_in": dict(Counter(example.split for example in ambiguous if example.split)),
-        "label_sets": label_sets(annotated),
+        "label_sets": {labels: sets[labels] for labels in LABEL_SETS},
         "extra_words": extra_words(ambiguous),
         "extra_words_distinct": extra_words(ambiguous, distinct=True),
-        "two_rewrites": two_rewrites(ambiguous),
+        "two_rewrites": clustered_interval(
+            [float(len(example.rewrites(side)) == 2) for example, side in flagged],
+            [example.id for example, _ in flagged],
+        ),
         "two_disambiguations": share(ambiguous, lambda example: len(example.disambiguations) == 2),
         "rewrites": _sizes(example.rewrites(side) for example, side in flagged),
         "disambiguations": _sizes(example.disambiguations for example in ambiguous),
@@ -307,12 +311,6 @@ def share(examples: Sequence[Example], holds: Callable[[Example], bool]) -> Shar
     return mean_interval([float(holds(example)) for example in examples])
 
 
-def label_sets(examples: Sequence[Example]) -> dict[LabelSet, int]:
-    """Return the frequency of each of the seven label sets (Fig. 3)."""
-    counts = Counter(example.labels for example in examples)
-    return {labels: counts[labels] for labels in LABEL_SETS}
-
-
 def extra_words(examples: Sequence[Example], *, distinct: bool = False) -> Share:
     """Return the mean number of words (split at white space) that a rewrite has more than its sentence."""
     pairs = [
@@ -324,13 +322,6 @@ def extra_words(examples: Sequence[Example], *, distinct: bool = False) -> Share
         )
     ]
     return clustered_interval([words for words, _ in pairs], [id for _, id in pairs])
-
-
-def two_rewrites(examples: Sequence[Example]) -> Share:
-    """Return the share of flagged sentences with exactly two distinct rewrites."""
-    flagged = [(example, side) for example in examples for side in example.sides]
-    values = [float(len(example.rewrites(side)) == 2) for example, side in flagged]
-    return clustered_interval(values, [example.id for example, _ in flagged])
 
 
 def category_statistics(records: Sequence[CategoryRecord], examples: Sequence[Example] = ()) -> Values:

@@ -91,10 +91,7 @@ DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
 class Contents(NamedTuple):
     """The contents of a report.
 
-    Attributes:
-        results: of runs, then of files in the order of the paper, then of NLI models.
-        played: the answers of runs.
-        flows: the progress of linguists' runs.
+    `results`: of runs, then of files in the order of the paper, then of NLI models.
     """
 
     results: tuple[Results, ...]

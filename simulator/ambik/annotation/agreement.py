@@ -10,10 +10,9 @@ annotator has several forms for a draft, the last counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from simulator.ambik.items import Pair
 from simulator.ambik.records import PairForm
@@ -31,7 +30,6 @@ from simulator.judging.agreement import (
 )
 from simulator.stats import Interval
 
-Kappa = Literal["cohen", "fleiss"]
 Ratings = Mapping[int, Mapping[str, Hashable]]
 """Ratings by the draft's index, then by annotator."""
 FIELDS: Final = (
@@ -71,54 +69,21 @@ def differing_fields(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return tuple(name for name in FIELDS if len({field_value(pair, name) for pair in pairs}) > 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairAgreement:
-    """Agreement on drafts; a measure is None if undefined. Intervals are over drafts, counted by their `n`.
+def pair_agreement(forms: Sequence[PairForm]) -> dict[str, Any]:
+    """Return the agreement of annotators on drafts, with intervals over drafts; None if undefined.
 
-    Attributes:
-        drafts: number of drafts with forms.
-        annotators: number of annotators.
-        forms: number of forms counted.
-        replaced: number of earlier forms left out because the annotator filled in the draft again.
-        single: number of drafts left out because they have only one annotator.
-        deleted: number of drafts that all of their annotators (two or more) deleted.
-        split: number of drafts that some annotators deleted and some kept.
-        lone: number of split drafts left out from the fields because only one annotator kept them.
-        without_shortlist: number of drafts with two or more kept forms that are left out from the shortlists'
-            agreement because fewer than two are about preferences and have a shortlist.
-        other_raters: number of drafts left out from the type's kappa because the number of annotators who
-            kept them is not the most common one.
-        kept: share of pairs of annotators who both keep or both delete a row.
-        kept_kappa: kappa of keeping or deleting.
-        fields: share of pairs of annotators with equal values, by field; for shortlists, over drafts in which
-            at least one annotator has one.
-        whole: share of pairs of annotators with equal values in all fields.
-        type_kappa: kappa of the type.
-        kappa: Cohen's if the same two people annotated everything, otherwise Fleiss'.
-        shortlist_alpha: Krippendorff's alpha of shortlists, with MASI as distance.
+    Numbers of drafts: ``drafts`` with forms; ``single``: left out because they have only one annotator;
+    ``deleted`` by all of two or more annotators; ``split``: deleted by some only; ``lone``: split drafts left
+    out from the fields because only one annotator kept them; ``without_shortlist``: kept by two or more, but
+    left out from the shortlists' agreement because fewer than two forms are about preferences and have one;
+    ``other_raters``: left out from the type's kappa because the number of annotators who kept them is not the
+    most common one. ``replaced``: earlier forms left out because the annotator filled in the draft again.
+
+    Shares of pairs of annotators: ``kept`` (both keep or both delete a row), ``fields`` (equal values, by
+    field; for shortlists over drafts in which anybody has one) and ``whole`` (equal in all fields). ``kappa``
+    of ``kept_kappa`` and ``type_kappa`` is Cohen's if the same two people annotated everything, otherwise
+    Fleiss'; ``shortlist_alpha`` has MASI as distance.
     """
-
-    drafts: int
-    annotators: int
-    forms: int
-    replaced: int
-    single: int
-    deleted: int
-    split: int
-    lone: int
-    without_shortlist: int
-    other_raters: int
-    kept: Interval | None
-    kept_kappa: Interval | None
-    fields: Mapping[str, Interval | None]
-    whole: Interval | None
-    type_kappa: Interval | None
-    kappa: Kappa
-    shortlist_alpha: Interval | None
-
-
-def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
-    """Return the agreement of annotators."""
     newest: dict[str, dict[str, PairForm]] = {}
     for form in forms:  # an annotator's last form counts
         newest.setdefault(form.draft, {})[form.annotator] = form
@@ -158,21 +123,26 @@ def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
         "shortlist_alpha": alpha_measure(list(shortlists.values()), masi_distance, list(shortlists), number),
     }
     counted = sum(map(len, newest.values()))
-    return PairAgreement(
-        drafts=len(newest),
-        annotators=len({who for by_annotator in newest.values() for who in by_annotator}),
-        forms=counted,
-        replaced=len(forms) - counted,
-        single=len(newest) - number,
-        deleted=sum(not pairs for pairs in kept),
-        split=sum(0 < len(pairs) < len(every) for pairs, every in zip(kept, several, strict=True)),
-        lone=sum(len(pairs) == 1 for pairs in kept),
-        without_shortlist=len(twice) - len(shortlists),
-        other_raters=len(types) - len(modal_subjects([list(rated) for rated in types.values()])),
-        kappa="cohen" if len(people) == 2 else "fleiss",
-        fields=intervals({name: share(ratings) for name, ratings in by_field.items()}),
-        **intervals(measures),
-    )
+    known = intervals(measures)
+    return {
+        "drafts": len(newest),
+        "annotators": len({who for by_annotator in newest.values() for who in by_annotator}),
+        "forms": counted,
+        "replaced": len(forms) - counted,
+        "single": len(newest) - number,
+        "deleted": sum(not pairs for pairs in kept),
+        "split": sum(0 < len(pairs) < len(every) for pairs, every in zip(kept, several, strict=True)),
+        "lone": sum(len(pairs) == 1 for pairs in kept),
+        "without_shortlist": len(twice) - len(shortlists),
+        "other_raters": len(types) - len(modal_subjects([list(rated) for rated in types.values()])),
+        "kept": known["kept"],
+        "kept_kappa": known["kept_kappa"],
+        "fields": intervals({name: share(ratings) for name, ratings in by_field.items()}),
+        "whole": known["whole"],
+        "type_kappa": known["type_kappa"],
+        "kappa": "cohen" if len(people) == 2 else "fleiss",
+        "shortlist_alpha": known["shortlist_alpha"],
+    }
 
 
 def _rate(pairs: Mapping[int, Mapping[str, Pair]], field: Callable[[Pair], Hashable]) -> Ratings:
@@ -190,16 +160,16 @@ def _shortlists(pairs: Iterable[Pair]) -> list[frozenset[str]]:
     return [frozenset(map(squeeze_blanks, pair.shortlist)) for pair in listed]
 
 
-def agreement_table(agreement: PairAgreement, title: str = "Annotators' agreement") -> Table:
+def agreement_table(agreement: Mapping[str, Any], title: str = "Annotators' agreement") -> Table:
     """Return agreement as a table of measures with interval and number of drafts."""
-    kappa = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}[agreement.kappa]
+    kappa = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}[agreement["kappa"]]
     measures: Mapping[str, Interval | None] = {
-        "kept or deleted: share equal": agreement.kept,
-        f"kept or deleted: {kappa}": agreement.kept_kappa,
-        **{f"{name}: share equal": value for name, value in agreement.fields.items()},
-        "all fields: share equal": agreement.whole,
-        f"type: {kappa}": agreement.type_kappa,
-        "shortlist: Krippendorff's alpha (MASI)": agreement.shortlist_alpha,
+        "kept or deleted: share equal": agreement["kept"],
+        f"kept or deleted: {kappa}": agreement["kept_kappa"],
+        **{f"{name}: share equal": value for name, value in agreement["fields"].items()},
+        "all fields: share equal": agreement["whole"],
+        f"type: {kappa}": agreement["type_kappa"],
+        "shortlist: Krippendorff's alpha (MASI)": agreement["shortlist_alpha"],
     }
     rows = [(name, value, value.n if value else 0) for name, value in measures.items()]
     return Table(("measure", "agreement", "drafts"), rows, title)

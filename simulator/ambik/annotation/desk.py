@@ -264,9 +264,9 @@ def _sections(reader: LogReader, run: str, rater: str) -> tuple[Section, ...]:
     }
     progress = Table(tuple(titles.values()), [tuple(map(counts.__getitem__, titles))])
     remark = (
-        f"{measures.annotators} annotators, {measures.forms} forms; drafts left out with only one annotator: "
-        f"{measures.single}; earlier forms replaced: {measures.replaced}. Intervals are over drafts."
-    )
+        "{annotators} annotators, {forms} forms; drafts left out with only one annotator: {single}; earlier "
+        "forms replaced: {replaced}. Intervals are over drafts."
+    ).format(**measures)
     return (
         Section(name="progress", title="Progress", tables=(progress,)),
         Section(name="agreement", title="Agreement", tables=(agreement_table(measures),), remarks=(remark,)),

@@ -40,9 +40,7 @@ _SEPARATORS: Final = {"zh": "、"}
 class Problem(NamedTuple):
     """An error or a warning about a form.
 
-    Attributes:
-        field: the field of the form (`forms.read_pair_form`).
-        details: what the rule found; types for `passed_over`, lengths for plans.
+    `details`: what the rule found; types for `passed_over`, lengths for plans.
     """
 
     code: str

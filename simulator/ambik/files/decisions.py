@@ -54,13 +54,8 @@ class DecisionLine:
     Attributes:
         decision: the decision; its item is a placeholder without texts if `known` is False.
         known: True if the task's texts are known.
-        calibrates: True if the decision is for calibration.
         guessed: True if `calibrates` is not stated but inferred from a missing threshold and set.
-        threshold: the threshold in force, if the line has it.
-        settings: the settings in force, as far as the line has them.
-        fields: the line's fields.
         details: further details; empty unless requested.
-        number: line number, from 1.
     """
 
     decision: Decision

@@ -274,7 +274,6 @@ class LineDetails(BaseModel, frozen=True):
 
     Attributes:
         time: time of the decision, ISO 8601, UTC.
-        decoding: decoding parameters by role.
         help: stored decision to ask, according to the set.
         icr, hr, chr, ssc: stored metrics; None where they did not apply.
     """

@@ -49,10 +49,8 @@ class LoadReport:
     """Oddities of the rows of a data set.
 
     Attributes:
-        files: the files and their published versions.
         warnings: oddities with file, line, id and, at the beginning of the message, column; an oddity shared
             by many rows is reported once, at the first row.
-        oddities: all oddities, row by row.
         repeated: number of pairs that are in several files and count once.
         restored: number of pairs without an id that get it from the same pair in another file.
         cells: raw cell lengths by id and field of the pair (spec 4): for a task the parts between single
@@ -308,8 +306,7 @@ _Texts = tuple[str, str]
 class LoadedPairs(NamedTuple):
     """One set of pairs.
 
-    Attributes:
-        pairs: in the order in which they first occur.
+    `pairs`: in the order in which they first occur.
     """
 
     pairs: tuple[Pair, ...]

@@ -160,8 +160,7 @@ def cells(pair: Pair) -> dict[str, str]:
 class PairsFile:
     """A file of pairs.
 
-    Attributes:
-        records: the table's record of each pair.
+    `records`: the table's record of each pair.
     """
 
     table: Table
@@ -308,10 +307,7 @@ _TEST: Final[Mapping[Ambiguity, int]] = {"preferences": 189, "common_sense_knowl
 class FileKind:
     """The published version of a file of pairs.
 
-    Attributes:
-        why: how the version was recognized, in words.
-        pairs: number of valid pairs.
-        parts: number of pairs by part.
+    `pairs`: number of valid pairs.
     """
 
     file: str

@@ -93,7 +93,6 @@ class Logprobs(BaseModel, frozen=True):
         split: the record's part; ``test`` records are not used for calibration.
         options: texts by letter, including ``do nothing`` and "none of the others".
         not_listed_option: the letter of "none of the others"; empty if there is none.
-        true_options: letters of the right options.
         top_tokens: as returned: stripped, possibly repeated or not letters.
         top_logprobs: the tokens' log-probabilities (natural).
     """
@@ -201,12 +200,10 @@ class MetricCase:
 
     Attributes:
         metric: one of `INPUTS`.
-        input: the metric's inputs by name.
         paper: the value by the paper's rule: a number; an object for means per type, or where the paper
             allows two readings (`READINGS`); None where the row is not counted.
         reference: the published code's value: a number, or an object for means per type; None where the row
             is not counted, which files may write as -1.
-        note: why the values differ, if they do.
         modes: the modes for which the file has a value.
     """
 

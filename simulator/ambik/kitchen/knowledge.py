@@ -44,9 +44,8 @@ class Reason(BaseModel, frozen=True):
 class Condition(BaseModel, frozen=True):
     """The words that make a rule apply.
 
-    Attributes:
-        when: pattern for the step; None to match any.
-        goal: pattern for step, task or previous steps, required in addition; None to match any.
+    `when`: pattern for the step; None to match any.
+    `goal`: pattern for step, task or previous steps, required in addition; None to match any.
     """
 
     when: Pattern | None = None
@@ -134,9 +133,7 @@ class Rewrite(Condition, Reason, frozen=True):
 class Amount(Condition, frozen=True):
     """A rule for steps that leave open how long, how much or how many.
 
-    Attributes:
-        told: pattern for a text that states the amount.
-        options: possible amounts, as added to the step.
+    `told`: pattern for a text that states the amount; `options`: possible amounts, as added to the step.
     """
 
     told: Pattern
@@ -165,7 +162,6 @@ class CommonSense(BaseModel, frozen=True):
         also_verbs: nouns that are also verbs.
         imperatives: verbs with which an answer says what to do.
         adverbs: words that may precede the verb of a step.
-        patterns: further patterns, by name.
     """
 
     choices: tuple[Choice, ...]

@@ -57,7 +57,6 @@ class Judgement:
         action: the likeliest action.
         marked: the possible actions, the likeliest first; one if it acts.
         question: the question in English and Chinese; None if it acts.
-        notes: the reasons.
     """
 
     action: str

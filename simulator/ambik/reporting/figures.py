@@ -17,7 +17,6 @@ from simulator.ambik.terms import CONFORMAL, remark
 from simulator.figures import Bars, Figure, Level, Line, Mark, Panel
 from simulator.stats import Interval
 
-BINS: Final = 20
 KEPT: Final = "at most the threshold"
 ABOVE: Final = "above it"
 
@@ -62,7 +61,7 @@ def nonconformity_figure(results: Sequence[Result]) -> Figure | None:
         calibrated = result.calibrated
         if calibrated is None or result.settings.cp_rule == "reference":
             continue
-        edges = conformal.histogram(calibrated.nonconformities, BINS).edges
+        edges = conformal.histogram(calibrated.nonconformities)["edges"]
         if not edges:
             continue
         finite = [value for value in calibrated.nonconformities if math.isfinite(value)]

@@ -371,20 +371,11 @@ def _leave_one_out(
     known = [each for each in ready if each.known]
     if len(known) < 2 or len(known) != len(nonconformities):  # not defined with repeats of items
         return None
-    epsilon, quantile = _epsilon(settings), settings.quantile
-    ordered = sorted(range(len(known)), key=nonconformities.__getitem__)
-    values = [nonconformities[place] for place in ordered]
-    order = conformal.order(len(values) - 1, epsilon, quantile)
-    # The threshold is the same whichever smaller value is left out, and whichever larger one.
-    near = range(max(0, order - 3), min(len(values), order + 3))
-    q_hats = {
-        place: conformal.threshold([*values[:place], *values[place + 1 :]], epsilon, quantile)
-        for place in near
-    }
     covered = 0
-    for place, item in enumerate(ordered):
-        q_hat = q_hats[min(max(place, near[0]), near[-1])]
-        covered += bool(apply_threshold(known[item], q_hat, settings).covered)
+    for place, item in enumerate(known):
+        others = [*nonconformities[:place], *nonconformities[place + 1 :]]
+        q_hat = conformal.threshold(others, _epsilon(settings), settings.quantile)
+        covered += bool(apply_threshold(item, q_hat, settings).covered)
     return conformal.coverage(covered, len(known))
 
 

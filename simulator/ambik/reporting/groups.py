@@ -40,7 +40,6 @@ class Group:
     Attributes:
         method: one of the five, ``offline``, ``person`` or ``baseline``.
         robot: generator, plus the chooser if that differs; ``people`` for persons.
-        version: version of the data, according to the run or file.
         decisions: the first decision of each episode; never empty.
         calibration: decisions on its calibration items; empty if not available.
         logged: the threshold in force; None if there was none.
@@ -100,8 +99,7 @@ class Group:
 class Material:
     """The contents of runs and decision files.
 
-    Attributes:
-        published: by run, KnowNo's decisions on calibration items that list the right options.
+    `published`: by run, KnowNo's decisions on calibration items that list the right options.
     """
 
     groups: list[Group] = field(default_factory=list)
@@ -110,18 +108,17 @@ class Material:
     remarks: list[str] = field(default_factory=list)
 
 
-def robot_of(decision: Decision) -> str:
-    """Return the robot: a model, plus the chooser if that differs; ``people`` for any person."""
-    if decision.method == "person":
-        return PEOPLE
-    if decision.chooser and decision.chooser != decision.generator:
-        return f"{decision.generator} + {decision.chooser}"
-    return decision.generator or "unknown"
-
-
 def configuration(decision: Decision) -> tuple[str, str, Context, Dialogue]:
-    """Return the key of a group: method, robot, context and dialogue."""
-    return decision.method, robot_of(decision), decision.context, decision.dialogue
+    """Return the key of a group: method, robot, context and dialogue.
+
+    The robot is a model, plus the chooser if that differs; ``people`` for any person.
+    """
+    robot = decision.generator or "unknown"
+    if decision.method == "person":
+        robot = PEOPLE
+    elif decision.chooser and decision.chooser != decision.generator:
+        robot = f"{decision.generator} + {decision.chooser}"
+    return decision.method, robot, decision.context, decision.dialogue
 
 
 def calibration_key(decision: Decision) -> Hashable:

@@ -161,16 +161,16 @@ def people_section(results: Sequence[Result]) -> Section | None:
 def agreement_section(forms: Sequence[PairForm]) -> Section:
     """Return the section on annotators' agreement."""
     agreement = pair_agreement(forms)
-    kappa = "Cohen's" if agreement.kappa == "cohen" else "Fleiss'"
+    kappa = "Cohen's" if agreement["kappa"] == "cohen" else "Fleiss'"
     remarks = [
-        f"{agreement.drafts} drafts, {agreement.annotators} annotators, {agreement.forms} forms; "
-        f"{agreement.single} drafts with only one annotator are left out",
+        f"{agreement['drafts']} drafts, {agreement['annotators']} annotators, {agreement['forms']} forms; "
+        f"{agreement['single']} drafts with only one annotator are left out",
         f"kappa is {kappa}; shortlists' alpha is Krippendorff's, with MASI as distance",
-        f"{agreement.deleted} drafts were deleted by all, {agreement.split} by some",
+        f"{agreement['deleted']} drafts were deleted by all, {agreement['split']} by some",
     ]
-    if agreement.replaced:
+    if agreement["replaced"]:
         remarks.append(
-            f"{agreement.replaced} earlier forms of the same person on the same draft are not counted"
+            f"{agreement['replaced']} earlier forms of the same person on the same draft are not counted"
         )
     return Section(
         name="agreement",

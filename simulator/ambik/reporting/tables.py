@@ -12,7 +12,6 @@ from operator import attrgetter
 from typing import Any, Final
 
 from simulator.ambik.conformal import MARGINAL
-from simulator.ambik.coverage import CoverageReport
 from simulator.ambik.data import load_scenarios
 from simulator.ambik.items import ScenarioItem
 from simulator.ambik.measures import ASKED, RELEVANT, Measure, exchange_measures
@@ -226,7 +225,11 @@ def coverage(results: Sequence[Result]) -> Section | None:
         Column("rank", 0): attrgetter("coverage.rank"),
         "q-hat": lambda result: _q_hat(shown[result].q_hat),
         "coverage": attrgetter("coverage.coverage"),
-        "predicted": lambda result: _predicted_range(result, shown[result]),
+        "predicted": lambda result: (
+            ""
+            if result.settings.cp_rule == "reference"
+            else "{:.2f} to {:.2f}".format(*shown[result].promised)
+        ),
         Column("known", 0): lambda result: shown[result].tested - shown[result].unknown,
     }
     types, pairs = _by_type("coverage"), bool(_of_pairs(shown))
@@ -250,11 +253,6 @@ def coverage(results: Sequence[Result]) -> Section | None:
     )
 
 
-def _predicted_range(result: Result, report: CoverageReport) -> str:
-    promised = report.promised
-    return "" if result.settings.cp_rule == "reference" else f"{promised.low:.2f} to {promised.high:.2f}"
-
-
 def exchange(results: Sequence[Result]) -> Section | None:
     """Return shares before and after the answer, by type; None if no run allowed questions."""
     shown = [result for result in results if result.exchanges]
@@ -275,7 +273,7 @@ def exchange(results: Sequence[Result]) -> Section | None:
             names = (result.method_name, result.name, SHORT.get(kind, kind))
             rows.append([*names, *values, len(of_kind)])
     asked: Columns = {
-        **{name: partial(_asking_interval, data, name) for name in ASKED},
+        **{name: partial(lambda name, result: data[result.label][ALL][name], name) for name in ASKED},
         Column("episodes", 0): lambda result: len(result.exchanges),
     }
     heads = ("method", "robot", "type", "right before", "right after", "questions", "relevant")
@@ -287,11 +285,6 @@ def exchange(results: Sequence[Result]) -> Section | None:
         remarks=[remark("tables", "right")],
         data=data,
     )
-
-
-def _asking_interval(data: Mapping[str, Any], name: str, result: Result) -> Interval | None:
-    asked: Interval | None = data[result.label][ALL][name]
-    return asked
 
 
 TABLES: Final[tuple[Callable[[Sequence[Result]], Section | None], ...]] = (

@@ -17,7 +17,7 @@ from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
 from logs import LogReader, LogWriter, erase_participant
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
-from simulator.ambient.reporting.datasets import label_sets
+from simulator.ambient.reporting.datasets import statistics
 from simulator.ambient.reporting.measures import wording
 from simulator.ambient.show import SHOWN
 from simulator.ambient.trial_log import crowd_records, true_false_records
@@ -147,7 +147,7 @@ DATA = "/research/data"
 
 
 def test_the_diagram_counts_every_annotated_example(log: Office) -> None:
-    counts = label_sets([one for one in load_examples() if one.labels])
+    counts = statistics(load_examples())["label_sets"]
     answer = page(log, "benchmark=ambient", path=DATA)
     (picture, *_) = re.findall(r'src="data:image/svg[^,]*base64,([^"]+)"', answer["html"])
     (told, *_) = re.findall(r"<desc>([^<]+)</desc>", base64.b64decode(picture).decode())

@@ -19,7 +19,7 @@ from simulator.ambik.people_sets import compare_sets
 from simulator.ambik.playing import Options
 from simulator.ambik.predicting import calibrate
 from simulator.ambik.reporting.exporting import form_lines
-from simulator.ambik.summary import outcomes_of, summary_section
+from simulator.ambik.reporting.results import outcomes_of, summary_section
 from simulator.ambik.trial_log import decisions, options_of, read_run, run_at_target
 from simulator.asking import read_asking
 from simulator.commands.asking_measures import Row, rows

@@ -39,7 +39,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
 def test_agreement_and_progress_are_told(log: Office, language: str) -> None:
     assert ANNOTATED in words(page(log, "desk=pairs", DESK, language))
     answer = page(log, f"desk=pairs&data={ANNOTATED}&tab=agreement", DESK, language)
-    found = pair_agreement(forms(log.reader, [ANNOTATED])).fields["question"]
+    found = pair_agreement(forms(log.reader, [ANNOTATED]))["fields"]["question"]
     assert found is not None and found.value == 0
     assert re.search(r"share equal 0\.0+ \[0\.0|相同的?比例 0\.0+ \[0\.0", words(answer))
     table = answer["html"].partition("dk-differing")[2]

@@ -21,7 +21,6 @@ from simulator.ambient.reporting.datasets import (
     extra_words,
     named_sets,
     statistics,
-    two_rewrites,
 )
 from simulator.ambient.reporting.measures import paper
 from simulator.stats import Interval
@@ -117,7 +116,7 @@ def test_shares_of_nothing_are_undefined() -> None:
         assert (found["ambiguous"], found["premise"], found["extra_words"], found["two_rewrites"]) == (
             None,
         ) * 4
-    assert extra_words([PLAIN]) is two_rewrites([PLAIN]) is None
+    assert extra_words([PLAIN]) is statistics([PLAIN])["two_rewrites"] is None
 
 
 def test_shares_of_kinds_are_of_all_mentions() -> None:

@@ -33,13 +33,13 @@ def deleted(annotator: str, draft: str) -> PairForm:
 
 def test_the_same_forms_agree_in_everything(form: PairForm) -> None:
     found = pair_agreement([said(form, who, draft) for draft in "xyz" for who in ("ann", "bob")])
-    assert {name: one and (one.value, one.low, one.high, one.n) for name, one in found.fields.items()} == (
+    assert {name: one and (one.value, one.low, one.high, one.n) for name, one in found["fields"].items()} == (
         dict.fromkeys(FIELDS, (1, pytest.approx(wilson(3, 3).low), 1, 3))
     )
-    assert found.whole == pytest.approx(wilson(3, 3))
-    assert found.kept == pytest.approx(wilson(3, 3))
+    assert found["whole"] == pytest.approx(wilson(3, 3))
+    assert found["kept"] == pytest.approx(wilson(3, 3))
     # One category alone: there is no chance to correct for.
-    assert (found.type_kappa, found.kept_kappa, found.shortlist_alpha) == (None, None, None)
+    assert (found["type_kappa"], found["kept_kappa"], found["shortlist_alpha"]) == (None, None, None)
 
 
 def test_white_space_and_the_order_of_lists_do_not_matter(form: PairForm) -> None:
@@ -64,14 +64,14 @@ def test_shares_are_of_pairs_of_annotators_and_means_over_drafts(form: PairForm)
         *(said(form, who, "y", answer="A.") for who in "ab"),
     ]
     found = pair_agreement(forms)
-    answer = found.fields["answer"]
+    answer = found["fields"]["answer"]
     assert answer is not None
     assert answer.value == pytest.approx((1 / 3 + 1) / 2)
     assert answer.n == 2
     assert answer.low == pytest.approx(1 / 3) and answer.high == 1
-    assert found.whole == answer
-    assert found.kappa == "fleiss"
-    assert found.other_raters == 1
+    assert found["whole"] == answer
+    assert found["kappa"] == "fleiss"
+    assert found["other_raters"] == 1
 
 
 def test_two_annotators_have_cohens_kappa(form: PairForm) -> None:
@@ -83,11 +83,11 @@ def test_two_annotators_have_cohens_kappa(form: PairForm) -> None:
         for place, kind in enumerate(kinds)
     ]
     found = pair_agreement(forms)
-    assert found.kappa == "cohen" and found.type_kappa is not None
-    assert found.type_kappa.value == pytest.approx(cohen_kappa(first, second))
-    assert found.type_kappa.n == 6
-    assert found.type_kappa.low < found.type_kappa.value < found.type_kappa.high
-    assert found.fields["type"] is not None and found.fields["type"].value == pytest.approx(4 / 6)
+    assert found["kappa"] == "cohen" and found["type_kappa"] is not None
+    assert found["type_kappa"].value == pytest.approx(cohen_kappa(first, second))
+    assert found["type_kappa"].n == 6
+    assert found["type_kappa"].low < found["type_kappa"].value < found["type_kappa"].high
+    assert found["fields"]["type"] is not None and found["fields"]["type"].value == pytest.approx(4 / 6)
 
 
 def test_several_annotators_have_fleiss_kappa(form: PairForm) -> None:
@@ -98,8 +98,8 @@ def test_several_annotators_have_fleiss_kappa(form: PairForm) -> None:
         for who, kind in zip("abc", row, strict=True)
     ]
     found = pair_agreement(forms)
-    assert found.kappa == "fleiss" and found.type_kappa is not None
-    assert found.type_kappa.value == pytest.approx(point(kappa_measure(tally(kinds, AMBIGUITIES))))
+    assert found["kappa"] == "fleiss" and found["type_kappa"] is not None
+    assert found["type_kappa"].value == pytest.approx(point(kappa_measure(tally(kinds, AMBIGUITIES))))
 
 
 def test_shortlists_are_compared_as_sets_where_there_are_two(form: PairForm) -> None:
@@ -113,10 +113,10 @@ def test_shortlists_are_compared_as_sets_where_there_are_two(form: PairForm) -> 
     forms += [said(form, who, "w", type="safety", shortlist=()) for who in ("ann", "bob")]
     found = pair_agreement(forms)
     units = [[frozenset(one) for one in both] for both in lists.values()]
-    assert found.shortlist_alpha is not None
-    assert found.shortlist_alpha.value == pytest.approx(point(alpha_measure(units, masi_distance)))
-    assert (found.shortlist_alpha.n, found.without_shortlist) == (2, 2)
-    share = found.fields["shortlist"]
+    assert found["shortlist_alpha"] is not None
+    assert found["shortlist_alpha"].value == pytest.approx(point(alpha_measure(units, masi_distance)))
+    assert (found["shortlist_alpha"].n, found["without_shortlist"]) == (2, 2)
+    share = found["fields"]["shortlist"]
     # Two forms without a shortlist say nothing of how well shortlists agree.
     assert share is not None and (share.value, share.n) == (0, 3)
 
@@ -130,27 +130,27 @@ def test_deleted_rows_count_only_for_keeping(form: PairForm) -> None:
         said(form, "ann", "w"),
     ]
     found = pair_agreement(forms)
-    assert (found.drafts, found.annotators, found.forms) == (4, 2, 7)
-    assert (found.single, found.deleted, found.split, found.lone) == (1, 1, 1, 1)
-    assert found.kept is not None and found.kept.n == 3
-    assert found.kept.value == pytest.approx(2 / 3)
-    assert found.kept_kappa is not None
-    assert found.kept_kappa.value == pytest.approx(cohen_kappa([True, True, False], [True, False, False]))
-    assert found.whole is not None and found.whole.n == 1
+    assert (found["drafts"], found["annotators"], found["forms"]) == (4, 2, 7)
+    assert (found["single"], found["deleted"], found["split"], found["lone"]) == (1, 1, 1, 1)
+    assert found["kept"] is not None and found["kept"].n == 3
+    assert found["kept"].value == pytest.approx(2 / 3)
+    assert found["kept_kappa"] is not None
+    assert found["kept_kappa"].value == pytest.approx(cohen_kappa([True, True, False], [True, False, False]))
+    assert found["whole"] is not None and found["whole"].n == 1
 
 
 def test_of_one_annotator_the_last_form_counts(form: PairForm) -> None:
     forms = [said(form, "ann", "x", answer="A."), said(form, "bob", "x"), said(form, "ann", "x")]
     found = pair_agreement(forms)
-    assert (found.forms, found.replaced) == (2, 1)
-    assert found.whole is not None and found.whole.value == 1
+    assert (found["forms"], found["replaced"]) == (2, 1)
+    assert found["whole"] is not None and found["whole"].value == 1
 
 
 def test_nothing_is_undefined_and_not_zero(form: PairForm) -> None:
     for forms in ([], [form], [deleted("ann", "x"), deleted("bob", "x")]):
         found = pair_agreement(forms)
-        assert set(found.fields.values()) == {None}
-        assert (found.whole, found.type_kappa, found.shortlist_alpha) == (None, None, None)
+        assert set(found["fields"].values()) == {None}
+        assert (found["whole"], found["type_kappa"], found["shortlist_alpha"]) == (None, None, None)
 
 
 def test_the_table_names_the_kappa_and_counts_drafts(form: PairForm) -> None:

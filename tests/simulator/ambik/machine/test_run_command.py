@@ -17,9 +17,9 @@ from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.playing import Options
 from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.reporting.exporting import form_lines
+from simulator.ambik.reporting.results import summary_section
 from simulator.ambik.runs import RUNS, calibrated_on, require_matching
 from simulator.ambik.selection import KitchenSelection, spread_evenly
-from simulator.ambik.summary import summary_section
 from simulator.ambik.terms import DEFAULT, Settings
 from simulator.ambik.trial_log import (
     calibration_of,

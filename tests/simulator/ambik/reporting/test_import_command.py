@@ -40,7 +40,7 @@ def imported(exported, tmp_path_factory):
     """A log that has been given them."""
     path = tmp_path_factory.mktemp("imported") / "log.sqlite"
     (found,) = brought(path, exported)
-    assert found.faults == () and found.refused == ()
+    assert not found.faults and not found.refused
     assert all(one.receipt.new and not one.differences for one in found.runs)
     assert all(one.receipt.added == one.receipt.episodes for one in found.runs)
     return path
@@ -342,7 +342,7 @@ def test_records_of_the_split_test_become_tests_of_their_calibration(tmp_path):
     file, log = tmp_path / "run.json", tmp_path / "log.sqlite"
     file.write_text(json.dumps(records))
     (found,) = brought(log, file)
-    assert found.faults == ()
+    assert not found.faults
     assert [one.receipt.episodes for one in found.runs if one not in found.tests] == [9]
     assert [one.receipt.episodes for one in found.tests] == [3]
     with LogReader(log) as reader:
@@ -392,6 +392,6 @@ def test_calibrations_among_which_cannot_be_chosen_are_refused(tmp_path):
     named = foreign(2, part="test", calibration_run="b", **THRESHOLD)
     file = written(tmp_path / "d.jsonl", *calibrating, *named)
     (found,) = brought(tmp_path / "log.sqlite", file, data="builtin", name="more")
-    assert found.faults == ()
+    assert not found.faults
     with LogReader(tmp_path / "log.sqlite") as reader:
         assert options_of(reader, "more-d").calibration.run == "more-b"

@@ -101,38 +101,44 @@ def agreement(annotated):
 
 def test_who_annotated_what_is_counted(agreement):
     found = agreement.data["agreement"]
-    assert (found.drafts, found.annotators, found.forms, found.single, found.replaced) == (7, 2, 14, 0, 0)
-    assert (found.deleted, found.split, found.lone) == (0, 1, 1)
+    assert (found["drafts"], found["annotators"], found["forms"], found["single"], found["replaced"]) == (
+        7,
+        2,
+        14,
+        0,
+        0,
+    )
+    assert (found["deleted"], found["split"], found["lone"]) == (0, 1, 1)
     assert "kappa is Cohen's" in " ".join(agreement.remarks)
     assert "0 drafts were deleted by all, 1 by some" in agreement.remarks
 
 
 def test_whether_rows_are_kept(agreement):
     found = agreement.data["agreement"]
-    assert found.kept.value == pytest.approx(6 / 7) and found.kept.n == 7
+    assert found["kept"].value == pytest.approx(6 / 7) and found["kept"].n == 7
     keeps = [[kind is not None for kind in TYPES[who]] for who in TYPES]
-    assert found.kept_kappa.value == pytest.approx(cohen_kappa_score(*keeps))
+    assert found["kept_kappa"].value == pytest.approx(cohen_kappa_score(*keeps))
 
 
 def test_types(agreement):
     found = agreement.data["agreement"]
     # Four of six are the same; 3 + 2 + 1 of one and 3 + 3 of the other give 15 of 36 by chance.
-    assert found.fields["type"].value == pytest.approx(4 / 6) and found.fields["type"].n == 6
+    assert found["fields"]["type"].value == pytest.approx(4 / 6) and found["fields"]["type"].n == 6
     chance = Fraction(3 * 3 + 2 * 3 + 1 * 0, 36)
-    assert found.type_kappa.value == pytest.approx(float((Fraction(4, 6) - chance) / (1 - chance)))
-    assert found.type_kappa.value == pytest.approx(cohen_kappa_score(*(TYPES[who][:6] for who in TYPES)))
+    assert found["type_kappa"].value == pytest.approx(float((Fraction(4, 6) - chance) / (1 - chance)))
+    assert found["type_kappa"].value == pytest.approx(cohen_kappa_score(*(TYPES[who][:6] for who in TYPES)))
 
 
 def test_fields(agreement):
     found = agreement.data["agreement"]
-    shares = {name: (one.value, one.n) for name, one in found.fields.items()}
+    shares = {name: (one.value, one.n) for name, one in found["fields"].items()}
     assert shares["answer"] == (pytest.approx(5 / 6), 6)
     assert shares["question"] == shares["ambiguous"] == shares["clear_plan"] == shares["step"] == (1, 6)
     # Of four drafts one at least has a shortlist, of one both have the same.
     assert shares["shortlist"] == (pytest.approx(1 / 4), 4)
     assert shares["variants"] == (pytest.approx(3 / 6), 6)
     # The first, the second and the last of the six.
-    assert found.whole.value == pytest.approx(3 / 6)
+    assert found["whole"].value == pytest.approx(3 / 6)
 
 
 def test_shortlists(agreement):
@@ -141,16 +147,16 @@ def test_shortlists(agreement):
     apart = 1 - Fraction(2, 3) ** 2
     observed = Fraction(1, 4) * 2 * apart
     expected = Fraction(2, 4 * 3) * (4 + apart)
-    assert found.shortlist_alpha.value == pytest.approx(float(1 - observed / expected))
-    assert (found.shortlist_alpha.n, found.without_shortlist) == (2, 4)
+    assert found["shortlist_alpha"].value == pytest.approx(float(1 - observed / expected))
+    assert (found["shortlist_alpha"].n, found["without_shortlist"]) == (2, 4)
 
 
 def test_the_table_shows_these_numbers(agreement):
     found = agreement.data["agreement"]
     shown = {name: value for name, value, _ in agreement.tables[0].rows}
-    assert shown["type: Cohen's kappa"] == found.type_kappa
-    assert shown["answer: share equal"] == found.fields["answer"]
-    assert shown["all fields: share equal"] == found.whole
+    assert shown["type: Cohen's kappa"] == found["type_kappa"]
+    assert shown["answer: share equal"] == found["fields"]["answer"]
+    assert shown["all fields: share equal"] == found["whole"]
 
 
 # ---- people's sets

@@ -54,7 +54,7 @@ def test_a_report_tells_the_promise_and_what_happened() -> None:
     assert report.mean_size == pytest.approx(230 / 200)
     assert report.empty == pytest.approx(0.05)
     assert report.sizes == {0: 10, 1: 150, 2: 40}
-    assert sum(report.nonconformities.counts) == 100
+    assert sum(report.nonconformities["counts"]) == 100
     assert report.promised.low < 0.8 < report.promised.high
     assert report.kept is True
     assert report.warnings == ()
@@ -124,6 +124,6 @@ def test_the_report_of_a_run(make_decision: MakeDecision, make_pair: MakePair) -
     assert report.q_hat == calibrated.q_hat == pytest.approx(0.45)
     assert report.coverage is not None and report.coverage.value == 1
     thin = report_of(replace(calibrated, nonconformities=()), outcomes, settings)
-    assert (thin.n, thin.q_hat, thin.nonconformities.counts) == (5, calibrated.q_hat, ())
+    assert (thin.n, thin.q_hat, thin.nonconformities["counts"]) == (5, calibrated.q_hat, ())
     reference = replace(settings, cp_rule="reference")
     assert report_of(calibrate(decisions, reference), outcomes, reference).warnings == (NO_PROMISE,)
