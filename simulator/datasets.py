@@ -58,7 +58,6 @@ class Dataset:
     Attributes:
         name: the name for ``--data``.
         content: hash of the files, and name of the copy's folder.
-        source: the path that the data were copied from.
         added_at: UTC, ISO 8601.
         details: results of the benchmark's own check (numbers of tasks, …).
     """

@@ -43,11 +43,7 @@ _EVERYTHING: Final = Capabilities(
 
 
 class Selection(Fields):
-    """The items that are played.
-
-    Attributes:
-        data: the source of the items.
-    """
+    """The items that are played."""
 
     data: str = Field(default="builtin", description="builtin, the name of added data, or a path")
     limit: Limit = Field(default=None, description="number of items, drawn by the seed")

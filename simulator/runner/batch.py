@@ -40,7 +40,6 @@ class Tally:
     """The progress of a run, shown after every episode.
 
     Attributes:
-        planned: number of all episodes of the run.
         done: number of episodes with an ending, those of earlier commands included.
         statuses: status -> number of endings.
         scores: metric -> values so far.

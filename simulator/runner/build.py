@@ -149,7 +149,6 @@ class NamedSeatFactory:
 
     Attributes:
         names: seat -> its occupant.
-        options: the options of the episodes.
         models: options of the models; calls are recorded in the log of the process that plays.
     """
 

@@ -81,7 +81,6 @@ class _Chaining:
     """The rules by which nodes of a graph run one after another within a step.
 
     Attributes:
-        nodes: the graph's nodes, by name.
         appended: channels with a reducer, such as the turns; an update of one ends the step.
     """
 

@@ -109,7 +109,6 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
     `accept` then converts the person's submission to a turn.
 
     Attributes:
-        name: the benchmark's name.
         seats: all seats that an episode can have.
         person_only_kinds: kinds of turns that only people take, before the task.
     """

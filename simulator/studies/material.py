@@ -41,8 +41,6 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     """A study, as read by its benchmark.
 
     Attributes:
-        benchmark: the benchmark's name.
-        seats: the seats that a participant can take.
         reads: the model of the settings.
         reader: a reader of the log with the runs that settings name; None if only the cells are needed.
 

@@ -32,7 +32,6 @@ class Person(NamedTuple):
     """A person who comes to a study.
 
     Attributes:
-        participant: the pseudonym.
         identities: rows for the log's table of identities; they are stored nowhere else.
         proven: True if the link was signed for this person.
     """

@@ -47,8 +47,6 @@ class Place:
         cell: the cell; None, like `seed`, if the person has been erased.
         attempt: the number of restarts of the set.
         since: when the place was first assigned.
-        started_at: when the person began; None if they have not.
-        completed_at: when the person finished; None if they have not.
         moved_at: the time of the last activity.
         continues: the id of the expired place that this one continues.
         reason: the reason of its state, if it is logged.

@@ -41,10 +41,8 @@ class Offer:
 
     Attributes:
         title: title in the page's language.
-        address: address of the welcome page.
         minutes: how long a set takes; empty if unknown.
         pay: pay for a set.
-        places: how many places are left.
     """
 
     card: StudyCard
@@ -60,8 +58,6 @@ class PageContext:
     """Everything needed to build the page of an episode.
 
     Attributes:
-        frame: frame of the page.
-        link: link to the benchmark.
         steps: stage -> step of the study, in order; a step's title is ``study.step_…``.
         view: what the seat may see (`simulator.runner.machines.SeatPage`).
         card: the study of the episode; None in free play.
@@ -241,7 +237,6 @@ class Invitation:
 
     Attributes:
         link: path and query; the browser adds the host under which it reached us.
-        taken: True if somebody has taken the seat.
     """
 
     link: str

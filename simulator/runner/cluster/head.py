@@ -172,13 +172,7 @@ def _default_resources(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, float
 
 @dataclass(frozen=True)
 class Link:
-    """One player's connection to the head; can be pickled.
-
-    Attributes:
-        head: the actor's handle.
-        player: the player's name.
-        lease: the player's lease.
-    """
+    """One player's connection to the head; can be pickled."""
 
     head: Any
     player: str

@@ -250,12 +250,7 @@ def completion(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def example_of(schema: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Any:
-    """Return a small value that fits a JSON schema.
-
-    Args:
-        schema: the schema.
-        known: the definitions that it may refer to; default: its own.
-    """
+    """Return a small value that fits a JSON schema."""
     known = schema.get("$defs", {}) if known is None else known
     if "$ref" in schema:
         return example_of(known[schema["$ref"].rpartition("/")[2]], known)

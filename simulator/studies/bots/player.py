@@ -88,12 +88,7 @@ class _Interceptor:
 
 
 class Player:
-    """The source of the bots' replies: the built-in players of their seats.
-
-    Args:
-        study: the study that the bots take part in.
-        reader: a reader of the server's log.
-    """
+    """The source of the bots' replies: the built-in players of their seats."""
 
     def __init__(self, study: Study, reader: LogReader) -> None:
         self._study = study

@@ -79,17 +79,7 @@ class Tally:
 
 
 class Bot:
-    """One simulated participant.
-
-    Args:
-        site: the server.
-        study: the study.
-        link: the bot's personal link.
-        player: the source of its replies.
-        habits: the habits of all bots.
-        tally: the outcomes of all bots.
-        seed: the seed of the bot's random choices.
-    """
+    """One simulated participant."""
 
     def __init__(
         self, site: Site, study: Study, link: str, player: Player, habits: Habits, tally: Tally, seed: int
@@ -251,16 +241,7 @@ class Site:
 
 
 async def play(address: str, study: Study, log: Path, n: int, habits: Habits, seed: int) -> Tally:
-    """Let bots take part in a study concurrently.
-
-    Args:
-        address: the server's address.
-        study: the study that it serves.
-        log: the log that it writes.
-        n: the number of bots.
-        habits: the bots' habits.
-        seed: the seed of the bots' random choices; another seed makes other participants.
-    """
+    """Let bots take part in a study concurrently."""
     tally, key = Tally(), load_key(log)
     secure = httpx.create_ssl_context()
     async with AsyncExitStack() as stack:
