@@ -108,7 +108,6 @@ def resumable_journal(path: Path, console: Console, *, done: str, place: Path) -
     """Open a journal; if the work is interrupted, print that the same command continues.
 
     Raises:
-        InputError: see `Journal`.
         ModelError: if it was raised inside.
         typer.Exit: with status 130 after Ctrl-C.
     """

@@ -103,11 +103,7 @@ class LibraryModel:
         _open.add(self)
 
     async def complete(self, request: Request) -> Completion:
-        """Send `request` once.
-
-        Raises:
-            ModelError: see `simulator.models.errors`.
-        """
+        """Send `request` once."""
         body = self._body(request)
         async with remote.map_errors(self.name, openai, self._timeout, self._secrets), self._model_errors():
             answer = await self._litellm.acompletion(
@@ -123,11 +119,7 @@ class LibraryModel:
                 return remote.without_secrets(self._completion(answer, request), self._secrets)
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Refuse: these APIs cannot score a given text.
-
-        Raises:
-            Unsupported: always.
-        """
+        """Refuse: these APIs cannot score a given text."""
         raise cannot_score(self.name)
 
     async def close(self) -> None:

@@ -187,11 +187,7 @@ async def play_jobs(
 
 
 def _is_in_log(plan: Plan, reader: LogReader) -> bool:
-    """Return True if the run is in the log.
-
-    Raises:
-        InputError: if the log has a run of that name with another configuration.
-    """
+    """Return True if the run is in the log."""
     logged = next((run for run in reader.runs() if run.id == plan.run.id), None)
     if logged is None:
         return False
@@ -272,10 +268,6 @@ async def _play_job(
 
     The caller has acquired `place`; it is released when the seats have nothing left to do. A failed episode
     keeps it for its next attempt: those who wait for jobs could have all others.
-
-    Raises:
-        LogError: if the log cannot be written.
-        ServerDown: see `execute`.
     """
     occupied = True
 

@@ -120,11 +120,7 @@ class _Untraced(Runnable[Any, Any]):
         self._chaining = chaining
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Refuse: seats are asked asynchronously.
-
-        Raises:
-            NotImplementedError: always.
-        """
+        """Refuse: seats are asked asynchronously."""
         raise NotImplementedError("use ainvoke: seats are asynchronous")
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:

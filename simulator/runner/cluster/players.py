@@ -283,11 +283,7 @@ class _Dispatcher:
             )
 
     async def _wait_started(self, actor: Any) -> None:
-        """Wait until Ray has started a player.
-
-        Raises:
-            WorkerFailed: if a node cannot start it, perhaps because Askback is not installed there.
-        """
+        """Wait until Ray has started a player."""
         while True:
             try:
                 await actor.__ray_ready__.remote()

@@ -135,11 +135,7 @@ class Bot:
                 return "left"
 
     async def _wait(self, page: Page, at: Mapping[str, str]) -> str:
-        """Poll the episode's state until it has moved on, and return its page.
-
-        Raises:
-            InputError: if nothing happened for longer than the study lets people wait.
-        """
+        """Poll the episode's state until it has moved on, and return its page."""
         until = time.monotonic() + self._longest_wait
         while time.monotonic() < until:
             await asyncio.sleep(min(_POLL, self._habits.think + 0.1))
@@ -211,12 +207,7 @@ class Site:
         return await self._insist(name, lambda: self._client.post(address, json=data))
 
     async def state(self, query: str) -> dict[str, Any]:
-        """Return the state of the episode of the page with this query.
-
-        Raises:
-            InputError: see `call`.
-            httpx.HTTPError: see `call`.
-        """
+        """Return the state of the episode of the page with this query."""
         headers = {"X-Askback-Seat": parse_qs(query)["t"][0]}
         address = f"{self._address}/api/state"
         return await self._insist("state", lambda: self._client.get(address, headers=headers))
