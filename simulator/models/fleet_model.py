@@ -41,10 +41,7 @@ class FleetModel:
     def __init__(self, fleet: Fleet, backends: Sequence[ServerBackend], *, concurrency: int) -> None:
         """Combine servers under one name.
 
-        Args:
-            fleet: the servers.
-            backends: the model at each of them, in order.
-            concurrency: most requests in flight at a server without a given capacity.
+        `concurrency`: most requests in flight at a server without a given capacity.
         """
         first = backends[0]
         self.identity = Identity(

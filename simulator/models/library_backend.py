@@ -67,13 +67,8 @@ class LibraryModel:
     ) -> None:
         """Look up the model's parameters and price; nothing is sent yet.
 
-        Args:
-            provider: first part of the name; ``litellm`` if `model` names the provider itself.
-            model: the provider's name of the model.
-            base_url: another address than the provider's own.
-            api_key: by default the environment's.
-            timeout: seconds that an answer may take.
-            extra: parameters sent with every request.
+        `provider`: ``litellm`` if `model` names the provider itself. The other options are those of
+        `remote.ServerModel`.
 
         Raises:
             Unsupported: if LiteLLM is not installed; says how to install it.

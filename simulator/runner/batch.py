@@ -90,15 +90,9 @@ async def run_batch(
 
     Cancelling the task stops cleanly: what was played is on disk when `CancelledError` is raised.
 
-    Args:
-        plan: the run.
-        log: writes to the log.
-        reader: reads the same file.
-        concurrency: concurrent episodes in this process; an `executor` has its own limit.
-        executor: plays the jobs; by default this process does.
-        on_progress: called with the tally at the start and after every episode.
-        preflight: checks that the seats can play; called before anything is logged, if jobs are left.
-        start_event: logged after the run's row, if jobs are left.
+    `concurrency`: episodes at a time in this process; an `executor` has its own limit. `on_progress`: called
+    at the start and after every episode. `preflight`: called before anything is logged, if jobs are left;
+    then `start_event` is logged, too.
 
     Raises:
         InputError: if the log has a run of that name with another configuration, or `concurrency` is less

@@ -155,10 +155,8 @@ def refuse_idle_options(options: ModelOptions, *, asked: bool) -> None:
 def run_name(name: str | None, pair: tuple[str, str], pairs: Collection[tuple[str, str]]) -> str | None:
     """Return the name of one of several runs: the given name, with player and part where these differ.
 
-    Args:
-        name: the given name; None to name each run after its configuration.
-        pair: player and part (such as a task) of this run.
-        pairs: player and part of all runs.
+    `pair` and `pairs`: player and part (such as a task) of this run, and of all runs. None names a run after
+    its configuration.
     """
     if name is None:
         return None

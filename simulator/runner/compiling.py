@@ -52,11 +52,8 @@ class CompiledGraph(Generic[StateT, TableT]):
     ) -> StateT:
         """Run the graph and return its final state.
 
-        Args:
-            state: the initial state.
-            context: the context of the nodes.
-            first: the first node; by default, the target of the edges from the start.
-            steps: limit of steps; None for LangGraph's own.
+        `first`: the first node; by default, the target of the edges from the start. `steps`: limit of steps;
+        None for LangGraph's own.
         """
         nodes = self._edges if first is None else [first]
         if first is None and self._choose is not None:

@@ -111,11 +111,7 @@ def entry_page(
 ) -> str:
     """Return the entry page with free play and the open studies.
 
-    Args:
-        frame: frame of the page.
-        link: link to the page.
-        sessions: sessions of the benchmark. Items are shown by number, since a name may give away the answer.
-        studies: studies of the benchmark.
+    Items are shown by number, since a name may give away the answer.
     """
     texts, benchmark = frame.texts, sessions.benchmark
     seats = [seat.name for seat in benchmark.seats]

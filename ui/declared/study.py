@@ -84,10 +84,7 @@ class PageContext:
 def session_page(template: str, context: PageContext, **more: object) -> str:
     """Return a page of an episode.
 
-    Args:
-        template: name of a template that extends ``study/session``, directly or not.
-        context: context of the page.
-        more: further values for the template.
+    `template` extends ``study/session``, directly or not.
     """
     card = context.card
     return render(
@@ -168,11 +165,8 @@ def welcome_page(frame: Frame, link: BenchmarkLink, card: StudyCard) -> str:
 def message_page(frame: Frame, code: str, *, home: str = "/", completion: Completion | None = None) -> str:
     """Return a page that says why somebody is not (or no longer) taking part, and what they can do.
 
-    Args:
-        frame: frame of the page.
-        code: a refusal, ``declined``, ``screened_out``, ``broken``, ``withdrawn``, ``gone`` or ``unknown``.
-        home: address for playing outside a study.
-        completion: the completion code that they may still submit.
+    `code`: a refusal, ``declined``, ``screened_out``, ``broken``, ``withdrawn``, ``gone`` or ``unknown``.
+    `home`: address for playing outside a study. `completion`: the code that they may still submit.
     """
     handed = completion if completion is not None and completion.code else None
     return render("study/message", frame.texts, frame=frame, code=code, home=home, completion=handed)
