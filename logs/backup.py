@@ -83,11 +83,7 @@ def restore(backup: Path, log: Path, *, replace: bool = False) -> Path | None:
 
 
 def _require_unused(log: Path) -> None:
-    """Check that no program has a log open, and merge its write-ahead log into the file.
-
-    Raises:
-        LogError: if another program has it open.
-    """
+    """Check that no program has a log open, and merge its write-ahead log into the file."""
     if not log.exists():
         return
     with closing(connect_for_writing(log, durable=True, busy_seconds=1.0)) as connection:

@@ -275,11 +275,7 @@ def export_command(
 
 
 def _require_empty(folder: Path) -> None:
-    """Check that a folder is empty, so that two exports are not mixed under one codebook.
-
-    Raises:
-        LogError: if it contains anything that is not hidden.
-    """
+    """Check that a folder is empty, so that two exports are not mixed under one codebook."""
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     if present := next((name for name in names if not name.startswith(".")), ""):
         raise LogError(

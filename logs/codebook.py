@@ -24,10 +24,7 @@ def codebook_csv(tables: Iterable[Table]) -> str:
 def codebook_markdown(tables: Sequence[Table], *, about: Sequence[str], guarded: bool) -> str:
     """Return the codebook as Markdown.
 
-    Args:
-        tables: the exported tables.
-        about: lines that describe the export.
-        guarded: whether cells are guarded against formulas (CSV).
+    `about`: lines that describe the export. `guarded`: whether cells are guarded against formulas (CSV).
     """
     lines = ["# Codebook", "", *(f"- {line}" for line in about)]
     if guarded:

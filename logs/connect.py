@@ -47,12 +47,7 @@ def log_error(path: Path, error: Exception, doing: str = "write to") -> LogError
 
 
 def _check(path: Path, connection: sqlite3.Connection, doing: str) -> int:
-    """Return the schema version of an open file; 0 if it is empty.
-
-    Raises:
-        NotALog: if it is not a log.
-        NewerLog: if its schema is newer than this program.
-    """
+    """Return the schema version of an open file; 0 if it is empty."""
     try:
         # In one query, since another process may be creating the log right now.
         application, version, objects = connection.execute(
@@ -169,11 +164,7 @@ def _make(path: Path) -> None:
 
 
 def _refuse_empty(path: Path, patience: float) -> None:
-    """Refuse an empty file: a log that has lost all its data must not be mistaken for a new one.
-
-    Raises:
-        NotALog: if the file is empty, and no other process is creating it.
-    """
+    """Refuse an empty file: a log that has lost all its data must not be mistaken for a new one."""
     deadline = time.monotonic() + patience
     while path.is_file() and path.stat().st_size == 0:
         if time.monotonic() > deadline:

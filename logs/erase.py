@@ -69,10 +69,8 @@ class Erasure:
     """The result of an erasure.
 
     Attributes:
-        participant_id: the erased person's pseudonym.
         name: their name in the log from now on.
         kept_out_of: runs of the studies that still recognise their id, so that `name` is the pseudonym.
-        episodes: ids of the person's episodes.
         counts: number of changed rows, by table.
         files_clean: False if other programs had the file open, or the disk had no space to rewrite it, so
             that the file may contain remains of the old texts; erasing again later cleans it.

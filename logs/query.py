@@ -43,8 +43,6 @@ class ModelUsage:
     """The usage of one model in one run. Tokens, cost and seconds exclude cached answers.
 
     Attributes:
-        cached: number of calls answered from the response cache.
-        errors: number of failed calls.
         cost: US dollars, for the calls with a known price.
         unpriced: number of sent calls without a known price.
     """

@@ -29,7 +29,6 @@ class Transcript:
     """An episode with everything that a transcript shows.
 
     Attributes:
-        ending: its ending; None if it has not ended.
         scores: the latest score of each metric.
         calls: requests to language models, oldest first.
     """

@@ -72,7 +72,6 @@ class TemplateInfo:
         language: ``en`` or ``zh``.
         variables: names of the variables that its caller must provide.
         version: content hash, as in `Rendered`.
-        path: the file in use.
     """
 
     name: str

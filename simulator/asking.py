@@ -53,7 +53,6 @@ class Asked:
     Attributes:
         kind: the kind under which results are reported: the type or level of a task.
         need: the need to ask before any question; None if the data do not determine it.
-        questions: the number of questions.
         useful: the number of questions whose answer settled something open; None if unknown.
         right_before: True if the choice before any question was right; None if there was no such choice.
         right: True if the end was right; None if nothing was done in the end, or it is unknown.
@@ -62,7 +61,6 @@ class Asked:
         manner: how the robot played, in parts, if its seat's name does not tell.
         price: the cost of the questions, in points of the benchmark's score; None if they are free.
         later: further decisions that are counted separately, with the need at that point.
-        aborted: True if a failing seat aborted the episode.
     """
 
     kind: str
@@ -97,7 +95,6 @@ class Asking:
     Attributes:
         cluster: the item's cluster (`simulator.benchmark.Benchmark.cluster`).
         robot: the player that could ask, with its manner in brackets.
-        user: the player that answered.
         seat: the player that could ask, by name only.
         told: the benchmark's record.
     """

@@ -54,9 +54,7 @@ class Move(NamedTuple):
     """A turn that was taken.
 
     Attributes:
-        seat: the seat that moved.
         kind: the kind of move, such as ``ask``.
-        text: what was said.
         payload: JSON values that are logged with the move.
     """
 
@@ -70,8 +68,6 @@ class Due(NamedTuple):
     """The next move.
 
     Attributes:
-        seat: the seat that is to move.
-        kind: the kind of move.
         choices: the only possible replies, each a button on pages; empty if any text will do.
         form: the model whose fields are to be filled in; they become the payload of the move.
         closing: the name in ``texts.yaml`` of the words that end the episode; pages have a button that says
@@ -91,8 +87,6 @@ class State(Generic[ItemT, RulesT]):
     """The state of an episode.
 
     Attributes:
-        item: the item that is played.
-        rules: the rules of the episode.
         moves: the moves so far, first move first.
         language: ``en`` or ``zh``.
     """
@@ -204,7 +198,6 @@ class AskingSpec:
         read: the same for a benchmark with its own machine, from an item and the episode's options, turns and
             judgments; the episode may have been aborted at any turn, even before the first.
         read_item: builds that item from its log row.
-        notes: what the measures mean in this benchmark.
     """
 
     robot: str
@@ -238,7 +231,6 @@ class ReportSpec:
             rules; the common table then appears only with `--by`.
         summary_metrics: the same for the output of `askback run` and `askback score`.
         draws_late: True if figures are slow and drawn only when a folder is written.
-        help: the help of the command.
     """
 
     settings: Callable[[], type[Fields]] | None = None
@@ -289,7 +281,6 @@ class Benchmark(Generic[ItemT, RulesT]):
 
     Attributes:
         name: the name on the command line: lower case letters, digits and ``_``.
-        title: the name in tables and on pages.
         summary: what `askback run NAME` does, in a sentence.
         position: the position in lists and tables, in ascending order.
         item: the pydantic model of an item; its fields are logged.
@@ -311,7 +302,6 @@ class Benchmark(Generic[ItemT, RulesT]):
             variables of its prompt.
         view: returns the blocks shown to a person in a seat; by default the dialogue.
         reveal: returns the blocks that everybody may see at the end; by default the dialogue.
-        asking: the seats and the record of asking back.
         reports: build the sections that `askback report NAME` adds to the metrics.
         report: further settings and outputs of that command.
         judging: forms in which people judge episodes and items, each loaded on first use; judgments of a

@@ -58,8 +58,6 @@ class Text(NamedTuple):
     """Paragraphs, separated by empty lines.
 
     Attributes:
-        text: the text.
-        look: the emphasis of all paragraphs.
         language: the language of the text; by default the item's.
     """
 
@@ -92,7 +90,6 @@ class Table(NamedTuple):
 
     Attributes:
         rows: texts, numbers, messages or cells.
-        head: the names of the columns.
         rest: the indices of columns that narrow screens leave out.
     """
 
@@ -128,9 +125,6 @@ class Quote(NamedTuple):
 
     Attributes:
         name: the kind of sentence; empty for none.
-        text: the sentence.
-        note: an explanation of its kind.
-        tag: a tag next to it.
         about: the beginning of the text that is not new.
     """
 
@@ -171,8 +165,6 @@ class Meter(NamedTuple):
     Attributes:
         label: a name in ``texts.yaml``, or the text itself.
         value: the amount, from 0 to `most`.
-        most: the maximum.
-        note: a note next to the bar.
     """
 
     label: str
@@ -186,7 +178,6 @@ class Progress(NamedTuple):
 
     Attributes:
         number: the position, from 1.
-        total: the length of the series.
         label: both as text, for screen readers.
     """
 
@@ -199,10 +190,8 @@ class Span(NamedTuple):
     """A part of a passage.
 
     Attributes:
-        text: the text, with its line breaks.
         look: ``past`` for earlier text, ``new`` for added text, ``corrected`` for text that differs from what
             was said, ``due`` for the current question.
-        note: a note next to a correction.
     """
 
     text: str
@@ -254,10 +243,7 @@ class Verdict(NamedTuple):
     """The result of an episode, at the head of its last page.
 
     Attributes:
-        heading: the result in a few words.
-        text: the result in a sentence.
         good: True if nobody could have been expected to do better.
-        figures: numbers.
         kicker: the line above the heading; by default the benchmark's name.
     """
 
@@ -288,10 +274,7 @@ class Example(NamedTuple):
     """An invented conversation as an example.
 
     Attributes:
-        heading: the title.
-        text: the introduction.
         lines: pairs of seat and text.
-        note: what the example shows.
     """
 
     heading: Words
@@ -301,14 +284,7 @@ class Example(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A goal that was to be achieved.
-
-    Attributes:
-        passed: True if it was achieved.
-        verdict: the result as text.
-        name: the name of the goal.
-        text: the goal.
-    """
+    """A goal that was to be achieved."""
 
     passed: bool
     verdict: Words
@@ -327,7 +303,6 @@ class Walk(NamedTuple):
 
     Attributes:
         number: the number of the turn after which the state is shown.
-        last: the number of the last turn.
     """
 
     number: int

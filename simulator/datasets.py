@@ -58,7 +58,6 @@ class Dataset:
     Attributes:
         name: the name for ``--data``.
         content: hash of the files, and name of the copy's folder.
-        source: the path that the data were copied from.
         added_at: UTC, ISO 8601.
         details: results of the benchmark's own check (numbers of tasks, …).
     """
@@ -208,12 +207,8 @@ class Place(NamedTuple):
 def locate(data: str | Path, benchmark: str, builtin: str, published: str = "", holding: str = "") -> Place:
     """Return the location of data, given a registered name or a path.
 
-    Args:
-        data: the name or path.
-        benchmark: the benchmark that the data must belong to.
-        builtin: the name of built-in data, for the message.
-        published: a description of the published data, which are registered under the benchmark's name.
-        holding: the folders that the published data contain, for the message.
+    `builtin`, `published` (registered under the benchmark's name) and `holding` (the folders of the published
+    data) are for messages.
 
     Raises:
         InputError: if there are no such data, or they belong to another benchmark.

@@ -31,7 +31,6 @@ class Work(NamedTuple, Generic[FormT]):
         case: the thing to judge now; None if nothing is left.
         deciding: True if the form settles a disagreement.
         again: True if the rater has judged it before.
-        done: the number of things that the rater has finished.
         left: the number of things in the queue, including this one.
         differing: the number of disagreements that the rater may settle.
         last: the name of the thing that the rater judged last; empty for none.
@@ -52,7 +51,6 @@ class DeskProgress(NamedTuple):
     """The progress of a set.
 
     Attributes:
-        things: the number of things that can be judged.
         settled: the number of things with an outcome: enough raters agree, or somebody has decided.
         differing: the number of things on which raters disagree.
         raters: the raters, in the order of appearance; empty if they stay anonymous.
@@ -75,16 +73,7 @@ class Difference(NamedTuple, Generic[FormT]):
 def next_work(
     desk: Desk[FormT], reader: LogReader, data: str, rater: str, *, name: str = "", deciding: bool = False
 ) -> Work[FormT]:
-    """Return a rater's next work: things to judge first, then disagreements for a third person to settle.
-
-    Args:
-        desk: the desk.
-        reader: a reader of the log.
-        data: the set.
-        rater: the rater's pseudonym.
-        name: the thing to show instead of the next one.
-        deciding: True to settle disagreements in a discussion.
-    """
+    """Return a rater's next work: things to judge first, then disagreements for a third person to settle."""
     cases = desk.cases(reader, data)
     due = [case for case in cases if desk.awaits(case, rater)]
     differing = [case for case in cases if desk.may_decide(case, rater)]
@@ -118,16 +107,6 @@ def judgment_rows(
     deciding: bool = False,
 ) -> tuple[Item | Judgment, ...]:
     """Return the log rows for a form from a desk, to be written in this order; nothing is written here.
-
-    Args:
-        desk: the desk.
-        reader: a reader of the log.
-        data: the set.
-        rater: the rater's pseudonym.
-        name: the name of the thing.
-        values: the values that were sent.
-        submission: an idempotency key: repeated submissions have the same key.
-        deciding: True if the form settles a disagreement in a discussion.
 
     Raises:
         DeskFormError: if the form breaks rules.

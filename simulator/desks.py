@@ -42,13 +42,11 @@ class Field:
     ``WORDS.CHOICE_note``; those of entries as in `simulator.form_blocks.Entries`.
 
     Attributes:
-        name: the name of the value.
         kind: one ``choice`` or several ``choices`` of a list, a ``text``, or ``entries``, each with `fields`.
         choices: the choices; the first field with choices gets the first keyboard keys.
         words: the prefix of the texts of choices; by default ``DESK.NAME``.
         names: returns for a language the name and note of each choice, if they are not in texts; an empty
             name is for `words`.
-        colours: the colours of the choices, in order.
         sends: True if choosing sends the form.
         several: another field; this one is asked only while two or more of its choices are ticked.
         rows: the height of a text field.
@@ -58,7 +56,6 @@ class Field:
         brief: True if choices are in a row, with their notes after their names.
         fields: the fields of an entry: a choice, which is its kind, and texts (`Case.originals`). Each ticked
             choice of the field `several` has at least one entry of its kind.
-        most: the maximum number of entries.
     """
 
     name: str
@@ -100,10 +97,7 @@ class Group(NamedTuple):
     """The fields on a part of a thing.
 
     Attributes:
-        fields: the fields, in order.
         name: a prefix of the names of values, followed by a dot; empty for none.
-        title: the title of the part.
-        note: a note next to the title.
         moment: the turn of a `simulator.drawn_blocks.TreeReplay` at which it is shown; None for always.
     """
 
@@ -144,10 +138,7 @@ class Case(Generic[FormT]):
     Attributes:
         key: the hash of the item, or the id of the episode.
         name: the name on pages and in URLs; it must not reveal what raters are not to know.
-        title: the title in lists.
         show: returns the blocks shown to raters.
-        language: the language of its texts.
-        opinions: the opinions on it.
         begun: rater -> their unfinished form.
         ready: False if it cannot be judged yet, or any more.
         item: the row that must be logged before a judgment of it, if it is not in the log yet.
@@ -190,13 +181,10 @@ class Desk(Generic[FormT]):
 
     Attributes:
         name: the name in URLs and texts, unique within the benchmark.
-        form: the form of its judgments.
-        fields: the fields of the form, in order.
         sets: returns the names of the sets (runs or data sets) that can be judged; `ALL` for everything.
         cases: returns the things of a set, in order.
         outcome: returns the part of a form that raters may disagree on.
         read: builds a form from the values that were sent; raises an `InputError` or a `DeskFormError`.
-        values: returns the values of a form.
         sheet: if the form is filled in step by step: returns its state for a thing and the rater's form so
             far, None at first. `read` then gets all values so far, including `FINISHED`, and its form may be
             incomplete.

@@ -24,7 +24,6 @@ class Bars(NamedTuple):
     """Rows of bars over the same columns, and rows of letters below them.
 
     Attributes:
-        rows: the rows of bars.
         strips: pairs of a name and, for each column, a cell of one or two letters.
         label: a description of the bars, for screen readers.
     """
@@ -40,10 +39,6 @@ class Amount(NamedTuple):
     Attributes:
         name: the name, in the item's language or the page's.
         share: the length, as a share of the longest bar, from 0 to 1.
-        value: the amount, formatted for readers.
-        note: a note next to the name.
-        badge: a badge for an amount that stands out.
-        look: the emphasis.
     """
 
     name: Words
@@ -58,7 +53,6 @@ class Amounts(NamedTuple):
     """Amounts as bars on one scale.
 
     Attributes:
-        rows: the amounts, from top to bottom.
         head: the headings of names and values, for screen readers.
     """
 
@@ -75,10 +69,7 @@ class TreeNode:
 
     Attributes:
         index: the name in moves.
-        label: the displayed name.
         text: the answer that it gives.
-        note: its topic.
-        state: its availability.
         children: the nodes that become available after it.
     """
 
@@ -94,7 +85,6 @@ class Tree(NamedTuple):
     """A tree whose available nodes can be given as answers, verbatim or in other words.
 
     Attributes:
-        root: the root of the tree.
         hint: instructions, next to the input.
         several: True if one turn may give several nodes.
     """
@@ -108,10 +98,7 @@ class ReplayTurn(NamedTuple):
     """A turn of a finished conversation.
 
     Attributes:
-        move: the move.
         did: what it did, in a few words.
-        why: the reasons.
-        choices: the alternatives.
         gave: the nodes that it gave.
         available: the nodes that were available after it.
     """

@@ -62,11 +62,7 @@ class WorkerFailed(AskbackError):
 
 
 class Trouble(str):
-    """A failure of another seat, as shown to a waiting person: an English message, and a code for pages.
-
-    Attributes:
-        code: see `AskbackError.code`.
-    """
+    """A failure of another seat, as shown to a waiting person: an English message, and a code for pages."""
 
     code: str
 

@@ -32,9 +32,6 @@ class OptionField:
 
     Attributes:
         kind: the kind of field; ``file`` for a path, which forms in a browser leave out.
-        default: the option's default.
-        least: the minimum of a number; None for no bound.
-        most: the maximum of a number; None for no bound.
         several: True if the option may be repeated.
         flags: the option as it is typed; for a switch, the flags for on and off.
     """

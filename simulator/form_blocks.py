@@ -17,7 +17,6 @@ class When(NamedTuple):
     """A condition on an earlier field of the same form.
 
     Attributes:
-        field: the field's name.
         values: the values of which one must be chosen; empty for any value.
         unless: True to negate the condition.
         least: the minimum number of ticked choices, if any value will do.
@@ -35,8 +34,6 @@ class Choice(NamedTuple):
     Attributes:
         value: the value that is sent.
         label: the label; by default the text ``field.FIELD.VALUE``, or the value.
-        text: an explanation from the item.
-        colour: a highlighting colour.
         note: an explanation in the language of the page.
     """
 
@@ -77,10 +74,6 @@ class Field(NamedTuple):
 
     Attributes:
         name: the name of the value that is sent.
-        kind: the kind of input.
-        value: the initial value.
-        choices: the choices.
-        least: the minimum of a number.
         most: the maximum of a number, or of a text's length.
         label: the label, if ``texts.yaml`` has none.
         when: the condition under which it is shown; by default always.
@@ -121,8 +114,6 @@ class Difference(NamedTuple):
 
     Attributes:
         before: the first field; empty to compare with `text`.
-        after: the second field.
-        heading: the heading.
         line: the field with the index of the line to compare; empty for the entire texts.
         text: see `before`.
     """
@@ -156,10 +147,7 @@ class Part(NamedTuple):
     """A part of a form or a page, with a heading.
 
     Attributes:
-        heading: the heading; empty for none.
-        blocks: the blocks.
         number: the number of the step; 0 for none.
-        rule: the instructions of the part.
         when: the condition under which it is shown; by default always.
         folded: True if it is collapsed at first.
         beside: True if wide screens show the blocks side by side.
@@ -179,9 +167,6 @@ class Way(NamedTuple):
 
     Attributes:
         name: the name of the way, and of its required field (``field.NAME.missing`` asks for it).
-        blocks: the blocks.
-        key: the keyboard key that selects it.
-        colour: a highlighting colour.
     """
 
     name: str
@@ -201,7 +186,6 @@ class FieldProblem:
     """A problem, or possible problem, with a form.
 
     Attributes:
-        field: the field concerned.
         code: the rule; pages have texts for the usual ones.
         text: a description; a `Message` if pages show it.
         level: an ``error`` prevents sending the form; a ``warning`` is shown once.

@@ -41,9 +41,6 @@ class Journal:
 
     A line that is incomplete because the program was killed is cut off.
 
-    Args:
-        path: the file; created with its folder if needed.
-
     Raises:
         InputError: if it cannot be read or written, or contains a line that is not a journal's.
     """
@@ -108,7 +105,6 @@ def resumable_journal(path: Path, console: Console, *, done: str, place: Path) -
     """Open a journal; if the work is interrupted, print that the same command continues.
 
     Raises:
-        InputError: see `Journal`.
         ModelError: if it was raised inside.
         typer.Exit: with status 130 after Ctrl-C.
     """
@@ -168,15 +164,9 @@ def write_study(
 ) -> None:
     """Write a study file in which two annotators judge each generated item.
 
-    Args:
-        path: the study file.
-        head: comment lines at its beginning, with ``{judgments}`` and ``{data}``.
-        title: the title for participants.
-        benchmark: the benchmark of the items, with a seat ``annotator`` and a task ``annotate``.
-        data: the file of the items.
-        content: the items as text; other items make another study, in which the same people may take part.
-        sets: the most sets per participant.
-        seed: the seed of the study.
+    The benchmark has a seat ``annotator`` and a task ``annotate``. `head`: comment lines, with
+    ``{judgments}`` and ``{data}``. `content`: the items as text; other items make another study, in which the
+    same people may take part.
 
     Raises:
         InputError: if it cannot be written.

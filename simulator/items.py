@@ -35,11 +35,7 @@ _HEAD: Final = 4096  # characters in which `items_of` must appear
 
 @dataclass(frozen=True, slots=True)
 class ItemFiles(Generic[ItemT]):
-    """A `Benchmark.load` that reads item files.
-
-    Attributes:
-        builtin: the file of the built-in items.
-    """
+    """A `Benchmark.load` that reads item files."""
 
     benchmark: str
     model: type[ItemT]

@@ -51,7 +51,6 @@ class Read(NamedTuple, Generic[T]):
     Attributes:
         rows: the valid rows, in the file's order.
         lines: the line of each row, from 1.
-        faults: the faults of the other rows.
     """
 
     rows: tuple[T, ...]

@@ -98,11 +98,8 @@ def read_form(
 ) -> dict[str, Any]:
     """Return the values of the model's fields in `move`, as they are logged.
 
-    Args:
-        model: the form's model; it decides on further values (``extra``), except on those of pages.
-        move: the values.
-        seat: the seat that sent them.
-        from_page: True if a page sent them, which adds its measurements.
+    The model decides on further values (``extra``), except on those of pages. `from_page`: True if a page
+    sent them, which adds its measurements.
 
     Raises:
         FormError: if values break the rules of their fields.

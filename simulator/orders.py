@@ -43,11 +43,7 @@ _EVERYTHING: Final = Capabilities(
 
 
 class Selection(Fields):
-    """The items that are played.
-
-    Attributes:
-        data: the source of the items.
-    """
+    """The items that are played."""
 
     data: str = Field(default="builtin", description="builtin, the name of added data, or a path")
     limit: Limit = Field(default=None, description="number of items, drawn by the seed")
@@ -232,10 +228,7 @@ def idle_options(
 ) -> Iterator[tuple[str, Collection[str]]]:
     """Yield typed options that have no effect on what is played, with what they do concern.
 
-    Args:
-        typed: the names of typed options.
-        concerns: option -> the settings or methods that it concerns; other options concern everything.
-        played: the settings or methods that are played.
+    `concerns`: option -> the settings or methods that it concerns; other options concern everything.
     """
     for name, concerned in concerns.items():
         if name in typed and not set(concerned) & set(played):
@@ -258,16 +251,10 @@ def played_pairs(
 ) -> tuple[tuple[str, PartT], ...]:
     """Return all pairs of a player and a part that the player can play.
 
-    Args:
-        players: the names of the players.
-        parts: settings, tasks or methods.
-        refusal: returns why a player cannot play a part, in a sentence without its full stop; empty if they
-            can.
-        option: the option that names the parts, for messages.
-        named: True if the parts were named one by one; an impossible pair is then an error, and is otherwise
-            left out.
-        console: prints what is left out.
-        written: returns a part as it is typed.
+    `parts`: settings, tasks or methods. `refusal`: returns why a player cannot play a part, in a sentence
+    without its full stop; empty if they can. `option`: the option that names the parts, for messages.
+    `named`: True if the parts were named one by one; an impossible pair is then an error, and is otherwise
+    left out. `written`: returns a part as it is typed.
 
     Raises:
         InputError: if a player cannot play a part that was named, or no pair is left.

@@ -19,7 +19,6 @@ class Offer(NamedTuple):
     """A possible action or question, chosen by a click or by typing it.
 
     Attributes:
-        text: the text that is sent.
         label: a description in the item's language.
         price: the cost, as text; empty for none.
     """
@@ -36,14 +35,7 @@ class Suggestions(NamedTuple):
 
 
 class Menu(NamedTuple):
-    """A menu next to the input; a click sends an offer.
-
-    Attributes:
-        heading: the title.
-        text: an introduction.
-        offers: the offers.
-        note: a note.
-    """
+    """A menu next to the input; a click sends an offer."""
 
     heading: Words
     text: Words
@@ -55,7 +47,6 @@ class StoryStep(NamedTuple):
     """A step of a story.
 
     Attributes:
-        text: what happened.
         place: the name of the place where it happened, highlighted on the plan.
         things: the names of the things involved, highlighted on the plan.
     """
@@ -69,8 +60,6 @@ class Story(NamedTuple):
     """A story to go through step by step.
 
     Attributes:
-        heading: the heading.
-        steps: the steps, in order.
         none: the text shown if there are no steps.
     """
 
@@ -83,8 +72,6 @@ class Trait(NamedTuple):
     """A property, as a small label.
 
     Attributes:
-        text: the property.
-        tone: the colour.
         locked: True if the property hides something.
     """
 
@@ -99,10 +86,7 @@ class Thing:
 
     Attributes:
         name: the unique name in commands.
-        label: the displayed name.
         number: a number that distinguishes it from others of its kind, such as ``#1``; empty for none.
-        tags: its properties.
-        offers: possible actions with it.
         piles: the things in or on it, by kind; None if they cannot be seen.
     """
 
@@ -121,8 +105,6 @@ class Pile:
     Attributes:
         label: the displayed name of the kind.
         glyph: the name of its picture (`Places.glyphs`).
-        things: the things, at least one.
-        tone: the colour of the picture.
     """
 
     label: str
@@ -158,8 +140,6 @@ class Area(NamedTuple):
     """A part of the ground.
 
     Attributes:
-        label: the displayed name.
-        floor: the pattern.
         at: the position (see `Place.at`).
     """
 
@@ -174,17 +154,13 @@ class Place:
 
     Attributes:
         name: the name in commands.
-        label: the displayed name.
-        picture: the picture.
         at: the positions on a wide and on a narrow plan, as CSS ``grid-area``.
         shows: the states in which it is drawn: ``open`` or ``closed``, ``on``.
         here: True if the plan's figure is there.
         is_shut: True if its contents are hidden until it is opened.
-        tags: its properties, shown on the plan.
         more_tags: properties shown only where its things are listed, before the others.
         groups: its things, in groups by name; None if they cannot be seen.
         go: the action that leads there, if possible now.
-        offers: possible actions with the place itself.
     """
 
     name: str
@@ -226,11 +202,7 @@ class Places:
     """A plan of places to walk through. The things at the current place are listed below it.
 
     Attributes:
-        areas: the parts of the ground.
-        places: the places.
         glyphs: SVG paths, 24 by 24, by name.
-        figure: the figure that walks.
-        notes: short notes on the plan.
         hand: what the figure holds.
         beside: the figure's location if it is not at one of the places; otherwise empty.
         peeks: True if things at other places are visible from afar.
@@ -253,11 +225,9 @@ class Caller:
     Attributes:
         text: what it has said, in the item's language or the page's.
         label: a label of the text, for screen readers.
-        figure: the figure.
         go: the action that leads to it, if possible now.
         visitor: another figure next to it.
         holds: what it holds, with a title; None to show nothing.
-        blocks: further blocks next to it.
     """
 
     text: Words

@@ -43,9 +43,6 @@ class PageRequest:
     """A request for a page about a run.
 
     Attributes:
-        reader: the log.
-        run: the run to show.
-        language: of the page.
         chosen: the value chosen for each `Setting`, by name; empty or missing if none was. ``step`` is the
             turn selected in a `Walk`.
         keep: ``keep(name, make)`` returns `make()`, cached under `name` until the run changes.
@@ -62,8 +59,6 @@ class Setting(NamedTuple):
     """A choice offered on a page; the chosen value is in `PageRequest.chosen`.
 
     Attributes:
-        name: key of the setting.
-        values: the values to choose from.
         usual: the default; if empty, the page also offers a choice of no value.
     """
 
@@ -101,7 +96,6 @@ class RunFile:
     """A download from a run's page.
 
     Attributes:
-        name: file name.
         write: ``write(reader, run_id, path)`` writes the file.
         where: True for runs that have the file.
     """

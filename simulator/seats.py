@@ -28,7 +28,6 @@ class View:
     """Everything a seat may see when it is to move.
 
     Attributes:
-        episode_id: the episode.
         seat: the seat that is to move.
         number: the number that this turn will have.
         language: ``en`` or ``zh``.
@@ -37,7 +36,6 @@ class View:
         seed: a seed for this turn alone, derived from the episode's.
         repeat: the repetition of the item.
         moves: how often this seat has moved before; a line said on its behalf (a greeting) does not count.
-        options: the episode's options.
     """
 
     episode_id: str
@@ -57,7 +55,6 @@ class Reply:
     """A seat's move.
 
     Attributes:
-        text: what it says.
         move: a structured move where the benchmark has one, such as which nodes are given.
         trace: the reasons; logged, and shown to researchers only.
         key: idempotency key of a person's submission.

@@ -205,20 +205,12 @@ class Actions:
         return await benchmark.state(seat) | taken
 
     def _locate(self, asked: PageCall) -> tuple[DeclaredActions, Frame, Pass]:
-        """Return the benchmark, the page's frame and the seat for a call's token.
-
-        Raises:
-            TokenError: if the token is not valid, or its benchmark is not served.
-        """
+        """Return the benchmark, the page's frame and the seat for a call's token."""
         seat = self.signer.read(_token(asked))
         return self._serving(seat), self._frame(asked), seat
 
     def _serving(self, seat: Pass) -> DeclaredActions:
-        """Return the benchmark of a seat's episode.
-
-        Raises:
-            TokenError: if it is not served here.
-        """
+        """Return the benchmark of a seat's episode."""
         if seat.benchmark not in self.served:
             raise TokenError(f"{seat.benchmark} is not served here")
         return self.served[seat.benchmark]

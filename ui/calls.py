@@ -40,8 +40,6 @@ class PageCall(Call):
     """A call that names the page it comes from.
 
     Attributes:
-        language: language of the page.
-        path: path of the page.
         query: query string of the page, without the leading ``?``.
     """
 
@@ -126,11 +124,7 @@ class JudgeCall(PageCall):
 
 
 class AcknowledgeCall(PageCall):
-    """Confirm that a researcher's message has been read.
-
-    Attributes:
-        message: id of the message.
-    """
+    """Confirm that a researcher's message has been read."""
 
     message: str = Field(pattern=r"^[0-9a-f]{16}$")
 

@@ -166,11 +166,7 @@ def app_command(
 
 
 def _parse_items(text: str) -> tuple[str, str]:
-    """Return benchmark and data of ``BENCHMARK=DATA``.
-
-    Raises:
-        InputError: if `text` is not of that form.
-    """
+    """Return benchmark and data of ``BENCHMARK=DATA``."""
     name, sign, data = text.partition("=")
     if not sign:
         raise InputError(f"--items {text!r}: write BENCHMARK=DATA, such as `--items NAME=FOLDER`.")
@@ -178,11 +174,7 @@ def _parse_items(text: str) -> tuple[str, str]:
 
 
 def _require_models(opponents: Sequence[str], chosen: Sequence[studies.Study], options: ModelOptions) -> None:
-    """Check before the server starts that every model that people may play with answers.
-
-    Raises:
-        InputError: if one does not; the message names the model and the reason.
-    """
+    """Check before the server starts that every model that people may play with answers."""
     unbound = [study for study in chosen if study.model_budget is None]
     needs = merge_needs([dict.fromkeys(opponents, Needs()), *map(needs_opposite, unbound)])
     missing = dict(missing_models(needs, options))

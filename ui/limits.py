@@ -77,10 +77,6 @@ class Starts:
     def wait(self, client: str, participant: str = "") -> float:
         """Count one start.
 
-        Args:
-            client: address of the client.
-            participant: key of the participant, if known.
-
         Returns:
             0 if the start is allowed, else the seconds until it is.
         """

@@ -112,7 +112,6 @@ class BenchmarkLink:
     Attributes:
         name: prefix of the benchmark's texts: ``{name}.name``, ``{name}.card_text``, ``{name}.card_link``.
         path: path of the entry page.
-        icon: icon on the benchmark's card.
     """
 
     name: str
@@ -125,8 +124,6 @@ class Frame:
     """The data of a page's frame.
 
     Attributes:
-        texts: texts of the interface.
-        path: path of the page, for the language switch.
         query: query string of the page, without the leading ``?``.
         research: path of the researchers' pages; None if they are not mounted.
         active: entry of the bar to highlight (``research``, a benchmark's name), or empty.

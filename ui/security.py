@@ -121,11 +121,8 @@ def _is_cross_site(headers: Headers) -> bool:
 class Shell:
     """Middleware that adds security headers to every response and rewrites Gradio's index pages.
 
-    Args:
-        app: the wrapped app.
-        head: language -> markup for a page's head.
-        missing: language -> page for an unknown address.
-        aliases: further paths of the page at ``/``.
+    `head`: language -> markup for a page's head. `missing`: language -> page for an unknown address.
+    `aliases`: further paths of the page at ``/``.
     """
 
     def __init__(self, app: ASGIApp, head: Head, missing: Head, aliases: Collection[str] = ()) -> None:
@@ -268,10 +265,8 @@ class Access:
     def allows(self, host: str, *, forwarded: bool = False) -> bool:
         """Return True if the server answers under `host`.
 
-        Args:
-            host: value of a Host header.
-            forwarded: True if a proxy passed it on. Loopback names are then refused, since no browser behind
-                a proxy has a reason to use them.
+        `forwarded`: True if a proxy passed it on. Loopback names are then refused, since no browser behind a
+        proxy has a reason to use them.
         """
         name = host_name(host)
         if name in self.names:

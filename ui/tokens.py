@@ -35,8 +35,6 @@ class Pass:
     """The contents of a token: the right to use one seat of one episode.
 
     Attributes:
-        episode_id: id of the episode.
-        seat: name of the seat.
         person_opposite: True if another person plays too.
         host: True if the holder started the episode, and so may see the invitation links.
         benchmark: name of the benchmark; the default is the first, for old links that name none.

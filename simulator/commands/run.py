@@ -195,11 +195,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A field of the form.
-
-    Attributes:
-        group: the part of the form that it is in.
-    """
+    """A field of the form."""
 
     group: Group
     option: OptionField
@@ -207,11 +203,7 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class RunForm:
-    """The form of a benchmark's runs.
-
-    Attributes:
-        offered: the names of players and models that can be chosen.
-    """
+    """The form of a benchmark's runs."""
 
     benchmark: Benchmark[Any, Any]
     fields: tuple[FormField, ...]

@@ -49,7 +49,6 @@ class Boxes:
     """The bars of one mark; x positions and widths count categories (0, 1, …).
 
     Attributes:
-        mark: the mark.
         x: centre of each bar.
         bottom: the value at which each bar starts.
         width: width of every bar.

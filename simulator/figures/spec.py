@@ -67,10 +67,6 @@ class Line:
     Attributes:
         name: in the legend; a name is drawn the same way in all panels.
         x: positions, ascending.
-        y: the value at each x.
-        low: lower end of the interval at each x.
-        high: upper end of the interval at each x.
-        style: dash of the stroke.
         colour: a name in `look.COLOURS`, ``muted``, or ``#rrggbb``; chosen if None.
         n: number of observations of all values, or of each.
     """
@@ -97,9 +93,6 @@ class Bars:
     Attributes:
         name: in the legend.
         categories: distinct labels of the bars; the series has no bar for a category left out.
-        y: the height of each bar.
-        low: lower end of the interval of each bar.
-        high: upper end of the interval of each bar.
         n: number of observations of all bars, or of each.
         colour: as in `Line`.
     """

@@ -112,11 +112,8 @@ def set_measures(
 ) -> dict[str, Measure]:
     """Return the agreement of raters who give sets: a kappa per member, and the share of ``identical`` sets.
 
-    Args:
-        ratings: the sets for each subject, all by the same number of raters.
-        members: the possible members of a set; Fleiss' kappa of each concerns having it or not.
-        groups: as for `kappa_measure`.
-        number: as for `kappa_measure`.
+    All subjects have the same number of raters; Fleiss' kappa of a member concerns having it or not. `groups`
+    and `number`: as for `kappa_measure`.
     """
     measures = {
         str(member): kappa_measure(
@@ -205,11 +202,7 @@ def cohen_measure(
 ) -> Measure:
     """Return Cohen's kappa of two raters, undefined if both always give the same single answer.
 
-    Args:
-        pairs: the two ratings of each subject.
-        categories: the possible ratings.
-        groups: the group of each subject, from 0.
-        number: the number of groups.
+    `groups`: the group of each subject, from 0. `number`: the number of groups.
     """
     width = len(categories)
     columns = np.zeros((number, 1 + 2 * width))
@@ -235,11 +228,8 @@ def alpha_measure(
 ) -> Measure:
     """Return Krippendorff's alpha; its `n` is the number of units with two ratings or more.
 
-    Args:
-        units: the ratings of each unit, any number of them; a unit with fewer than two does not count.
-        distance: a symmetric distance of two ratings, 0 for equal ones.
-        groups: the group of each unit, from 0; by default each is its own group.
-        number: the number of groups, if the last ones may have no unit.
+    `units`: the ratings of each unit, any number of them; a unit with fewer than two does not count.
+    `distance`: symmetric, 0 for equal ratings. `groups` and `number`: as for `kappa_measure`.
     """
     # Sorted: resamples must not depend on the order of units.
     values = sorted({value for unit in units for value in unit}, key=_name)
@@ -258,10 +248,7 @@ def mean_measure(
 ) -> Measure:
     """Return the mean of values between 0 and 1; its `n` is their number.
 
-    Args:
-        values: the values.
-        groups: the group of each value, from 0; by default each is its own group.
-        number: the number of groups, if the last ones may have no value.
+    `groups` and `number`: as for `kappa_measure`.
     """
     columns = np.column_stack([np.asarray(values, dtype=float), np.ones(len(values))])
     return Measure(_by_group(columns, groups, number), _mean, len(values), SHARE)

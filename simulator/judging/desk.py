@@ -88,7 +88,6 @@ class JudgingForm(Generic[ModelT]):
 
     Attributes:
         kind: the kind of its judgments: the benchmark and what is judged, separated by a dot.
-        model: the model of the form.
         about: what is judged: an item, by its hash, or an episode, by its id.
         source: the key of a judgment's value that names the run or data set of an item.
         verb: the verb of the sentence that asks for the person's name.
@@ -101,15 +100,7 @@ class JudgingForm(Generic[ModelT]):
     verb: str = "judges"
 
     def judgment(self, key: str, rater: str, form: ModelT, *, submission: str, source: str = "") -> Judgment:
-        """Return the log row of a form; nothing is written here.
-
-        Args:
-            key: the hash of the item, or the id of the episode.
-            rater: the rater's pseudonym.
-            form: the form.
-            submission: an idempotency key: repeated submissions have the same key.
-            source: the run or data set of an item.
-        """
+        """Return the log row of a form; nothing is written here."""
         is_item = self.about == "item"
         thing = f"{source}/{key}" if is_item else key
         value = form.model_dump(mode="json", by_alias=True)

@@ -45,11 +45,7 @@ class AnthropicModel(remote.ServerModel):
         self.ignored = frozenset({"seed"} if self._sampling else {"seed", "temperature", "top_p"})
 
     async def complete(self, request: Request) -> Completion:
-        """Send `request` once.
-
-        Raises:
-            ModelError: see `simulator.models.errors`.
-        """
+        """Send `request` once."""
         return await self._create(
             self._client.messages, self._body(request), lambda answer: self._completion(answer, request)
         )

@@ -37,8 +37,6 @@ class AnyRequest:
     Attributes:
         purpose: what the answer is for (``seeker``, ``provider.type``, …).
         prompt_version: content hash of the prompt template.
-        episode_id: the episode that the request belongs to.
-        turn_number: the turn that the request belongs to.
     """
 
     purpose: str = ""
@@ -195,7 +193,6 @@ class Answer:
     """The cost and origin of an answer of any kind.
 
     Attributes:
-        usage: tokens read and written.
         cost: US dollars; None if the model has no price, 0 if cached.
         seconds: from the call to the answer, waiting and retries included.
         cached: answered from the response cache; usage is then that of the original call.

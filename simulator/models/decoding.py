@@ -177,11 +177,7 @@ def _not_json(constant: str) -> Any:
 
 
 async def sample(model: ChatModel, request: Request) -> Completion:
-    """Return `request.samples` answers, drawn in one call if the model can, else one by one.
-
-    Raises:
-        ModelError: see `simulator.models.errors`.
-    """
+    """Return `request.samples` answers, drawn in one call if the model can, else one by one."""
     if request.samples == 1:
         answer = await model.complete(request)
         return replace(answer, samples=(answer.text,))

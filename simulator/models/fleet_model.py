@@ -41,10 +41,7 @@ class FleetModel:
     def __init__(self, fleet: Fleet, backends: Sequence[ServerBackend], *, concurrency: int) -> None:
         """Combine servers under one name.
 
-        Args:
-            fleet: the servers.
-            backends: the model at each of them, in order.
-            concurrency: most requests in flight at a server without a given capacity.
+        `concurrency`: most requests in flight at a server without a given capacity.
         """
         first = backends[0]
         self.identity = Identity(
@@ -72,11 +69,7 @@ class FleetModel:
         return await self._ask(request, lambda backend: backend.complete(request))
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Score a text on a server.
-
-        Raises:
-            ModelError: as `complete`.
-        """
+        """Score a text on a server."""
         return await self._ask(request, lambda backend: backend.score(request))
 
     def by_server(self) -> tuple[FleetModel, ...]:
@@ -143,11 +136,7 @@ class FleetModel:
         return replace(answer, server=address)
 
     async def _member_at(self, pool: Pool, server: FleetServer) -> Member:
-        """Return the member for `server`, with a slot reserved.
-
-        Raises:
-            ServerDown: if the server does not respond.
-        """
+        """Return the member for `server`, with a slot reserved."""
         member = next(each for each in pool.members if each.server.address == server.address)
         if not await self._backends[server.address].is_alive():
             why = f"{self._backends[server.address].name}: the server does not respond"

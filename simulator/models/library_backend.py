@@ -67,13 +67,8 @@ class LibraryModel:
     ) -> None:
         """Look up the model's parameters and price; nothing is sent yet.
 
-        Args:
-            provider: first part of the name; ``litellm`` if `model` names the provider itself.
-            model: the provider's name of the model.
-            base_url: another address than the provider's own.
-            api_key: by default the environment's.
-            timeout: seconds that an answer may take.
-            extra: parameters sent with every request.
+        `provider`: ``litellm`` if `model` names the provider itself. The other options are those of
+        `remote.ServerModel`.
 
         Raises:
             Unsupported: if LiteLLM is not installed; says how to install it.
@@ -103,11 +98,7 @@ class LibraryModel:
         _open.add(self)
 
     async def complete(self, request: Request) -> Completion:
-        """Send `request` once.
-
-        Raises:
-            ModelError: see `simulator.models.errors`.
-        """
+        """Send `request` once."""
         body = self._body(request)
         async with remote.map_errors(self.name, openai, self._timeout, self._secrets), self._model_errors():
             answer = await self._litellm.acompletion(
@@ -123,11 +114,7 @@ class LibraryModel:
                 return remote.without_secrets(self._completion(answer, request), self._secrets)
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Refuse: these APIs cannot score a given text.
-
-        Raises:
-            Unsupported: always.
-        """
+        """Refuse: these APIs cannot score a given text."""
         raise cannot_score(self.name)
 
     async def close(self) -> None:

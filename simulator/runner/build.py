@@ -149,7 +149,6 @@ class NamedSeatFactory:
 
     Attributes:
         names: seat -> its occupant.
-        options: the options of the episodes.
         models: options of the models; calls are recorded in the log of the process that plays.
     """
 
@@ -200,11 +199,7 @@ def _seat(
 
 
 def _agent(name: str) -> Any:
-    """Return the function, or an instance of the class, at ``python:module:name``.
-
-    Raises:
-        InputError: if it cannot be imported (also from the working directory) or instantiated.
-    """
+    """Return the function, or an instance of the class, at ``python:module:name``."""
     place = name.removeprefix("python:")
     if not re.fullmatch(r"[\w.]+:[\w.]+", place):
         raise InputError(f"{name}: write python:MODULE:CLASS, such as python:my_agents:Asker")
@@ -229,11 +224,7 @@ def _instantiate(agent: Any) -> Any:
 
 
 def script_seat(name: str, seat: str) -> Seat:
-    """Return a seat that makes the moves in the file of ``script:FILE``.
-
-    Raises:
-        InputError: as `read_script`.
-    """
+    """Return a seat that makes the moves in the file of ``script:FILE``."""
     return ScriptSeat(read_script(Path(name.removeprefix(SCRIPT)), seat), name)
 
 

@@ -62,9 +62,7 @@ class RunSettings:
     """The settings of one or several runs, of any benchmark.
 
     Attributes:
-        log: the log's file.
         models: options of the models; see `ModelFlags`.
-        seed: the run's seed.
         repeats: how often each item is played.
         name: the run's name, or the common start of several names; None to name each after its configuration.
         concurrency: concurrent episodes; on a cluster, per process.
@@ -94,13 +92,11 @@ class RunRequest:
     Attributes:
         seats: seat -> its occupant, usually by name.
         items: the benchmark's own items, in the order of play.
-        options: the options of the episodes.
         config: further configuration that distinguishes this run from others (data, languages); the models'
             server, decoding options and the versions of prompts and Askback are added.
         needs: model -> its needs besides text, checked before anything is played; other models are only
             asked for a text.
         label: part of a generated name, if one command plays several runs.
-        title: label of the progress bar.
         shown: metric -> its short name in the progress display.
         afterwards: context opened before anything is played, so that its errors come first; the function it
             yields is called after the run.
@@ -159,10 +155,8 @@ def refuse_idle_options(options: ModelOptions, *, asked: bool) -> None:
 def run_name(name: str | None, pair: tuple[str, str], pairs: Collection[tuple[str, str]]) -> str | None:
     """Return the name of one of several runs: the given name, with player and part where these differ.
 
-    Args:
-        name: the given name; None to name each run after its configuration.
-        pair: player and part (such as a task) of this run.
-        pairs: player and part of all runs.
+    `pair` and `pairs`: player and part (such as a task) of this run, and of all runs. None names a run after
+    its configuration.
     """
     if name is None:
         return None

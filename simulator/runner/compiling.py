@@ -52,11 +52,8 @@ class CompiledGraph(Generic[StateT, TableT]):
     ) -> StateT:
         """Run the graph and return its final state.
 
-        Args:
-            state: the initial state.
-            context: the context of the nodes.
-            first: the first node; by default, the target of the edges from the start.
-            steps: limit of steps; None for LangGraph's own.
+        `first`: the first node; by default, the target of the edges from the start. `steps`: limit of steps;
+        None for LangGraph's own.
         """
         nodes = self._edges if first is None else [first]
         if first is None and self._choose is not None:
@@ -81,7 +78,6 @@ class _Chaining:
     """The rules by which nodes of a graph run one after another within a step.
 
     Attributes:
-        nodes: the graph's nodes, by name.
         appended: channels with a reducer, such as the turns; an update of one ends the step.
     """
 
@@ -121,11 +117,7 @@ class _Untraced(Runnable[Any, Any]):
         self._chaining = chaining
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Refuse: seats are asked asynchronously.
-
-        Raises:
-            NotImplementedError: always.
-        """
+        """Refuse: seats are asked asynchronously."""
         raise NotImplementedError("use ainvoke: seats are asynchronous")
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:

@@ -79,11 +79,7 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
     def seat_for(
         self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
     ) -> Seat:
-        """Return the occupant of `seat` with the name of a built-in player or a model.
-
-        Raises:
-            InputError: if the seat has no player of that name.
-        """
+        """Return the occupant of `seat` with the name of a built-in player or a model."""
         spec = self.benchmark.seat(seat)
         if name in spec.players:
             return ScriptSeat(spec.players[name], name, "offline")

@@ -21,11 +21,7 @@ from simulator.runner.machines import ActiveEpisode, AnyMachine
 
 
 class Recorder:
-    """Writes turns to the log, and waits for each to be on disk (people) or for all at the end (batch).
-
-    Attributes:
-        turns: the recorded turns.
-    """
+    """Writes turns to the log, and waits for each to be on disk (people) or for all at the end (batch)."""
 
     def __init__(self, log: RowSink, *, durable: bool) -> None:
         self._log = log

@@ -51,13 +51,6 @@ async def open_executor(
 ) -> AsyncIterator[tuple[NamedSeatFactory, Executor | None]]:
     """Yield the seat factory for this process, and the executor; None if this process plays.
 
-    Args:
-        engine: the user's choice.
-        factory: builds the seats.
-        log: the log's file.
-        episodes: number of episodes of the run.
-        places: concurrent episodes; on a cluster, per process.
-
     Raises:
         InputError: if the cluster cannot be reached, or lacks resources.
     """

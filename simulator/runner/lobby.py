@@ -53,10 +53,8 @@ def player_menu(
 ) -> tuple[Opponent, ...]:
     """Return the built-in players, a second person and the models, in this order.
 
-    Args:
-        offline: names of the built-in players for the seat.
-        env: the environment, searched for models' keys.
-        models: the models chosen when the app was started; None for the default ones.
+    `offline`: names of the built-in players for the seat. `env`: searched for models' keys. `models`: those
+    chosen when the app was started; None for the default ones.
     """
     if models is None:
         offered = [Opponent(name, bool(env.get(key)), key) for name, key in MODELS.items()]

@@ -123,12 +123,8 @@ def played_items(
 ) -> Iterator[PlayedItem]:
     """Yield the episodes of a run that were played to their end, the latest attempt of each.
 
-    Args:
-        reader: the open log.
-        run_id: the run.
-        read_item: builds an item from its row.
-        gone: people whose episodes are omitted; None for those who do not count in the run.
-        aborted: include episodes that a seat's failure aborted (`seat_failed`).
+    `gone`: people whose episodes are omitted; None for those who do not count in the run. `aborted`: include
+    episodes that a seat's failure aborted (`seat_failed`).
     """
     gone = reader.uncounted_participants(run_id) if gone is None else gone
     items, endings = {row.hash: read_item(row) for row in reader.items(run_id)}, reader.endings(run_id)

@@ -118,7 +118,6 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
     `accept` then converts the person's submission to a turn.
 
     Attributes:
-        name: the benchmark's name.
         seats: all seats that an episode can have.
         person_only_kinds: kinds of turns that only people take, before the task.
     """
@@ -198,9 +197,7 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
     def form_reply(self, reply: Reply, knows: Any) -> Reply:
         """Convert a built-in player's reply to the form that a person would submit on the page.
 
-        Args:
-            reply: the player's reply.
-            knows: what the player was shown (`simulator.seats.View.task`).
+        `knows`: what the player was shown (`simulator.seats.View.task`).
         """
         return reply
 
@@ -297,14 +294,8 @@ def make_turn(
 ) -> Turn:
     """Return a reply as a turn of the log; its trace, if any, becomes part of the payload.
 
-    Args:
-        episode_id: the episode.
-        number: the turn's number.
-        seat: the seat that moved.
-        reply: its reply; an empty one for text that was not asked for (a greeting).
-        text: the text that counts as said.
-        payload: the benchmark's own payload.
-        since: when it became the seat's turn (seconds, monotonic), to measure the time if the reply has not.
+    `reply`: empty for a text that was not asked for (a greeting). `text`: what counts as said. `since`: when
+    it became the seat's turn (seconds, monotonic), to measure the time if the reply has not.
     """
     seconds = monotonic() - since if reply.seconds is None else reply.seconds
     trace = {"trace": dict(reply.trace)} if reply.trace else {}

@@ -162,9 +162,6 @@ def with_model_options(command: Callable[..., None]) -> Callable[..., None]:
 
     An option that the command declares itself, with another default or meaning, replaces the shared one and
     is not part of the flags.
-
-    Args:
-        command: called with every option by name.
     """
     return with_options("flags", MODEL_OPTIONS, ModelFlags)(command)
 

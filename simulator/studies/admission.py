@@ -173,7 +173,6 @@ class Sets(NamedTuple):
     """A participant's place among the sets that they may do.
 
     Attributes:
-        done: the number of sets done.
         most: the most sets that they may do.
         completion: code and URL, once a set is done.
         messages: messages from researchers that are not acknowledged yet.

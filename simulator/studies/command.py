@@ -306,11 +306,7 @@ def _print_erased(erased: Sequence[Erasure]) -> None:
 
 
 def _participant(study: Study, person: str, log: Path | None) -> str:
-    """Return the pseudonym of a participant, given the pseudonym or the platform id.
-
-    Raises:
-        InputError: if there is no such participant in the log.
-    """
+    """Return the pseudonym of a participant, given the pseudonym or the platform id."""
     path = log or default_path()
     with LogReader(path) as reader:
         known = {participant.id for participant in reader.participants()}

@@ -35,10 +35,8 @@ class StudyDesk(Places):
     Args:
         log: a durable writer.
         reader: a reader of the same log.
-        study: the study.
         cells: the design, if the benchmark makes it; default: the study's conditions.
         seats: the player of each seat, for the log; default: people in the study's seats.
-        clock: returns the current time.
 
     Raises:
         InputError: if the design is empty, or the numbers of participants do not fit it.

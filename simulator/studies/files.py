@@ -80,13 +80,11 @@ class Study(Part):
     Attributes:
         id: the name in the log (`run_id`) and in links.
         title: the title for participants: a text, or one per language, like `texts`.
-        benchmark: the benchmark that provides the items.
         language: the default language of participants' pages.
         seat: the participant's seat; empty if there are `seats`.
         seats: the two seats of people who play with each other; a newcomer gets the one that needs a person.
         pairing: how people are paired; only with `seats`.
         setup: humans and models per side, as in `logs.rows.Run`.
-        settings: settings that are passed on to the benchmark.
         conditions: the cells of the design; empty for the benchmark's cells.
         participants: number of people, in total (spread evenly over the conditions) or by condition; an even
             number with `seats`. Exactly one of this and `judgments_per_item` is required.
@@ -98,9 +96,7 @@ class Study(Part):
         break_every: number of sets after which a person is offered a break.
         pay: the pay for a set; None for no pay.
         contact: contact for questions about the study or participants' rights, shown below the consent.
-        completion_codes: see `Codes`.
         completion_url: https URL to go to at the end; ``{code}`` is replaced by the completion code.
-        resume: see `Resume`.
         stale_after_minutes: minutes without a move after which a place may be given to another person.
         exclude: studies whose participants may not take part; None for all other studies of the benchmark.
         identity: URL parameters that identify a person; the first one names the person.
@@ -118,7 +114,6 @@ class Study(Part):
             all of them correctly by then is screened out.
         model_failure: what happens to a person whose model does not answer.
         model_budget: spending limit for models in US dollars; once reached, nobody new is admitted.
-        seed: the seed of all random choices in the study.
     """
 
     id: _Name

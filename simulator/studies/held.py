@@ -36,7 +36,6 @@ class SessionOptions(TypedDict, total=False):
         studies: the studies that can be entered; default: the benchmark's built-in ones.
         env: the environment variables, for models' keys.
         opponents: models that people may play with in free play; default: the usual ones.
-        clock: returns the current time.
     """
 
     studies: Sequence[Study] | None

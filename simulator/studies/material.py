@@ -41,8 +41,6 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     """A study, as read by its benchmark.
 
     Attributes:
-        benchmark: the benchmark's name.
-        seats: the seats that a participant can take.
         reads: the model of the settings.
         reader: a reader of the log with the runs that settings name; None if only the cells are needed.
 
@@ -65,11 +63,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
 
     @cached_property
     def settings(self) -> SettingsT:
-        """The settings of the study.
-
-        Raises:
-            InputError: see `read_settings`.
-        """
+        """The settings of the study."""
         settings: SettingsT = self.read_settings()
         return settings
 
@@ -305,11 +299,7 @@ def material_type(benchmark: Benchmark[Any, Any]) -> Callable[..., StudyMaterial
 
 
 def material_of(study: Study, reader: LogReader | None = None) -> StudyMaterial[Any] | None:
-    """Return the material of a study; None if its benchmark does not support studies.
-
-    Raises:
-        InputError: see `StudyMaterial`.
-    """
+    """Return the material of a study; None if its benchmark does not support studies."""
     make = material_type(catalog.find(study.benchmark))
     return None if make is None else make(study, reader)
 

@@ -75,7 +75,6 @@ class Task:
 
     Attributes:
         number: 1, 2, 3, … in the order of creation.
-        episode_id: the episode's id.
         guests: the people in it, by seat.
         cell: the item.
         made: the time of creation.
@@ -203,12 +202,6 @@ def next_step(lobby: Lobby, quota: Quota, *, seed: int, order: Assignment = "bal
 
     People are paired in the order in which they began to wait; the item is the one with the most tasks still
     wanted, among those that neither person has seen.
-
-    Args:
-        lobby: the state of the pairing.
-        quota: the number of tasks wanted of each item.
-        seed: breaks ties.
-        order: the order of items; see `files.Study.assignment`.
     """
     cell = partial(next_cell, quota, lobby.counts(), seed=seed, order=order)
     return next(chain(_abandoned_tasks(lobby), _lost_sets(lobby), _new_tasks(lobby, cell)), None)

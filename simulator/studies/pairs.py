@@ -68,9 +68,6 @@ class Pairs:
     """A study's people, their waiting room and their tasks.
 
     Args:
-        reader: a reader of the log.
-        desk: the study's desk.
-        material: the study's material.
         sets: sessions of each person's own episode (`machine.Participation`).
         tasks: sessions of the tasks.
         abort: aborts an episode that has not ended, given its id, the reason and the causing seat.

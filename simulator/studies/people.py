@@ -32,7 +32,6 @@ class Person(NamedTuple):
     """A person who comes to a study.
 
     Attributes:
-        participant: the pseudonym.
         identities: rows for the log's table of identities; they are stored nowhere else.
         proven: True if the link was signed for this person.
     """
@@ -64,10 +63,7 @@ def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person 
 def link_key(study: Study, key: bytes, who: str = "") -> str:
     """Return the signature of a link into `study` (`LINK_KEY`), which nobody else can forge.
 
-    Args:
-        study: the study.
-        key: the log's key (`logs.load_key`).
-        who: the platform id of the person that the link is for; empty for the study's link.
+    `key`: the log's key (`logs.load_key`). `who`: the platform id of the person; empty for the study's link.
     """
     # Study ids do not contain colons.
     return pseudonym_of(key, "link", f"{study.id}:{who}")[1:]

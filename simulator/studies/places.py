@@ -123,11 +123,7 @@ class Places:
             return None
 
     async def _move(self, place: Place, state: State, reason: str = "") -> Place:
-        """Write the place's next state, and return the place, unchanged if the move is not possible.
-
-        Raises:
-            ConflictError: if its holder has been erased in the meantime.
-        """
+        """Write the place's next state, and return the place, unchanged if the move is not possible."""
         try:
             return await self._write(place, state, reason)
         except LogConflict as error:  # the row exists, under the pseudonym of the erased person

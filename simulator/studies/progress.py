@@ -34,7 +34,6 @@ class StudyProgress:
 
     Attributes:
         places: all places, in the order assigned.
-        refused: number of people who got no place, by code.
         closed_since: when it was closed for new participants; None if it is open.
         pairs: tasks of paired people (`count_pairs`); empty without pairing.
     """

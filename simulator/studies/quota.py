@@ -47,8 +47,6 @@ class Place:
         cell: the cell; None, like `seed`, if the person has been erased.
         attempt: the number of restarts of the set.
         since: when the place was first assigned.
-        started_at: when the person began; None if they have not.
-        completed_at: when the person finished; None if they have not.
         moved_at: the time of the last activity.
         continues: the id of the expired place that this one continues.
         reason: the reason of its state, if it is logged.
@@ -153,10 +151,8 @@ def wanted_cells(study: Study, items: Mapping[Cell, T]) -> dict[Cell, T]:
 def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
     """Return a study's quota of people; with two seats, of pairs.
 
-    Args:
-        study: the study; a total is spread evenly over the first parts of the cells, and the remainder goes
-            to cells drawn by the study's seed.
-        cells: the benchmark's cells; None for the study's conditions.
+    A total is spread evenly over the first parts of the cells, and the remainder goes to cells drawn by the
+    study's seed. `cells`: the benchmark's cells; None for the study's conditions.
 
     Raises:
         InputError: if there are no cells, two are the same, or numbers and cells do not fit.
@@ -205,12 +201,7 @@ def next_cell(
     to the lowest count of parts (arrow, x) over the study; then `seed` decides. ``finish_items``: the highest
     count among cells below their wanted number. ``random``: any cell with room.
 
-    Args:
-        quota: the design.
-        fine: the counts by finest cell (`count_taken`).
-        seed: breaks ties.
-        had: cells that the person has been in.
-        order: see `files.Study.assignment`.
+    `fine`: the counts by finest cell (`count_taken`). `had`: cells that the person has been in.
     """
     within: Counter[Cell] = Counter()
     parts: Counter[tuple[int, str]] = Counter()

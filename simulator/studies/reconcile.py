@@ -95,10 +95,7 @@ class Balance:
 def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) -> Balance:
     """Compare the ledgers of a study.
 
-    Args:
-        desk: the study's desk.
-        reader: a reader of its log.
-        export: a CSV file of submissions exported from Prolific, if any.
+    `export`: a CSV file of submissions exported from Prolific, if any.
 
     Raises:
         InputError: if the export cannot be read.

@@ -93,11 +93,8 @@ def write_run(
 ) -> Receipt:
     """Write a run with its participants into the log; rows that are there already are not changed.
 
-    Args:
-        log: the log to write to.
-        run: its configuration has the file (``imported``) and its digest (``sha256``).
-        episodes: the run's episodes.
-        conflict: error message if the log has a different run of that name.
+    The run's configuration has the file (``imported``) and its digest (``sha256``). `conflict`: the error
+    message if the log has a different run of that name.
 
     Raises:
         InputError: if the log has a different run of that name.

@@ -118,14 +118,9 @@ def read_records(
 ) -> Read[T]:
     """Return the good records of a file, and a fault for each faulty or repeated one.
 
-    Args:
-        path: the file.
-        parse: returns the value of a record; raises `FieldError`.
-        key: returns a value's id and the rest of its key; None if values may be repeated.
-        name: the field that names a record in messages.
-        duplicates: how to treat records with the same key (`simulator.jsonlines`).
-        code: fault code of repeated records.
-        message: message on a repeated record, with ``{line}`` for the line of the first.
+    `parse`: returns the value of a record; raises `FieldError`. `key`: returns a value's id and the rest of
+    its key; None if values may be repeated. `name`: the field that names a record in messages. `code` and
+    `message` (with ``{line}`` for the line of the first) are those of the faults of repeated records.
 
     Raises:
         InputError: if the file cannot be read at all.

@@ -66,12 +66,6 @@ class RuleField:
     """A setting of free play as a form field.
 
     Attributes:
-        name: name of the setting.
-        kind: kind of the form field.
-        value: default value.
-        choices: choices of a menu.
-        least: minimum of a number; None for no limit.
-        most: maximum of a number; None for no limit.
         optional: True if it may be left empty.
         fitting: for a menu: choice -> other field -> the values it can be combined with.
         seats: seats that have this setting; empty for all.
@@ -117,11 +111,7 @@ def entry_page(
 ) -> str:
     """Return the entry page with free play and the open studies.
 
-    Args:
-        frame: frame of the page.
-        link: link to the page.
-        sessions: sessions of the benchmark. Items are shown by number, since a name may give away the answer.
-        studies: studies of the benchmark.
+    Items are shown by number, since a name may give away the answer.
     """
     texts, benchmark = frame.texts, sessions.benchmark
     seats = [seat.name for seat in benchmark.seats]
@@ -150,12 +140,7 @@ def entry_page(
 
 
 def task_page(context: PageContext, invitations: Mapping[str, Invitation]) -> str:
-    """Return the page of a task in progress: a conversation, a sheet, or a form with one blank.
-
-    Args:
-        context: context of the page.
-        invitations: invitation for each seat that this person may invite somebody to.
-    """
+    """Return the page of a task in progress: a conversation, a sheet, or a form with one blank."""
     view: SeatPage = context.view
     texts, kind = context.texts, view.due.kind if view.due else ""
     if any(of_kind(passage.parts, Blank) for passage in of_kind(view.blocks, Passage)):

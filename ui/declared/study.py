@@ -41,10 +41,8 @@ class Offer:
 
     Attributes:
         title: title in the page's language.
-        address: address of the welcome page.
         minutes: how long a set takes; empty if unknown.
         pay: pay for a set.
-        places: how many places are left.
     """
 
     card: StudyCard
@@ -60,8 +58,6 @@ class PageContext:
     """Everything needed to build the page of an episode.
 
     Attributes:
-        frame: frame of the page.
-        link: link to the benchmark.
         steps: stage -> step of the study, in order; a step's title is ``study.step_…``.
         view: what the seat may see (`simulator.runner.machines.SeatPage`).
         card: the study of the episode; None in free play.
@@ -88,10 +84,7 @@ class PageContext:
 def session_page(template: str, context: PageContext, **more: object) -> str:
     """Return a page of an episode.
 
-    Args:
-        template: name of a template that extends ``study/session``, directly or not.
-        context: context of the page.
-        more: further values for the template.
+    `template` extends ``study/session``, directly or not.
     """
     card = context.card
     return render(
@@ -172,11 +165,8 @@ def welcome_page(frame: Frame, link: BenchmarkLink, card: StudyCard) -> str:
 def message_page(frame: Frame, code: str, *, home: str = "/", completion: Completion | None = None) -> str:
     """Return a page that says why somebody is not (or no longer) taking part, and what they can do.
 
-    Args:
-        frame: frame of the page.
-        code: a refusal, ``declined``, ``screened_out``, ``broken``, ``withdrawn``, ``gone`` or ``unknown``.
-        home: address for playing outside a study.
-        completion: the completion code that they may still submit.
+    `code`: a refusal, ``declined``, ``screened_out``, ``broken``, ``withdrawn``, ``gone`` or ``unknown``.
+    `home`: address for playing outside a study. `completion`: the code that they may still submit.
     """
     handed = completion if completion is not None and completion.code else None
     return render("study/message", frame.texts, frame=frame, code=code, home=home, completion=handed)
@@ -241,7 +231,6 @@ class Invitation:
 
     Attributes:
         link: path and query; the browser adds the host under which it reached us.
-        taken: True if somebody has taken the seat.
     """
 
     link: str

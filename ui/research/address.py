@@ -51,16 +51,13 @@ class Address:
 
     Attributes:
         path: `RESEARCH` or one of `PLACES`.
-        run: run to show.
         tab: part of the run.
-        episode: episode to show.
         benchmark: filter for the list of runs, or the benchmark whose data is browsed.
         setup: filter for the list of runs.
         outcome: filter: ``success``, ``part``, ``failure`` or ``unscored`` by the headline, or a page's own.
         status: filter: how an episode ended.
         text: filter: words that a turn contains.
         reviewer: name of the rater.
-        study: study to show.
         data: data set to browse, or set of cases to judge at a desk.
         item: item of the data set, or case at a desk, to show.
         step: turn of a logged episode after which to show its state.

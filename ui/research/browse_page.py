@@ -141,14 +141,7 @@ def _menus(t: Strings, at: Address, every: Sequence[ListedEpisode], words: Words
 def list_episodes(
     reader: LogReader, benchmark: Benchmark[Any, Any], run: str, more: Mapping[str, Mapping[str, str]]
 ) -> tuple[ListedEpisode, ...]:
-    """Return the episodes of a run in order of their start, without those of erased people.
-
-    Args:
-        reader: reader of the log.
-        benchmark: benchmark of the run.
-        run: id of the run.
-        more: further fields, by episode id.
-    """
+    """Return the episodes of a run in order of their start, without those of erased people."""
     erased, endings = erased_episodes(reader, run), reader.endings(run)
     items = {row.hash: row for row in reader.items(run)}
     scores: dict[str, dict[str, float]] = {}

@@ -32,13 +32,7 @@ class Menu(NamedTuple):
 
 
 def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None:
-    """Add menus to a page, which is rebuilt when one changes.
-
-    Args:
-        visit: visit of the page.
-        menus: name in the address -> menu.
-        search: label of a search field before the menus; empty for none.
-    """
+    """Add menus to a page, which is rebuilt when one changes."""
     if not (menus or search):
         return
     fields: dict[str, Any] = {}

@@ -381,11 +381,7 @@ def find_desk_page(visit: Visit) -> DeskPage:
 
 
 def _clean_fields(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a form with their texts stripped.
-
-    Raises:
-        InputError: if a text or the form is too long.
-    """
+    """Return the fields of a form with their texts stripped."""
     if len(json.dumps(form)) > MOST or any(
         isinstance(value, str) and len(value) > LONGEST for value in form.values()
     ):

@@ -185,14 +185,7 @@ def _read_ends(file: Path) -> dict[str, float]:
 
 
 class Guard:
-    """Middleware that requires a log-in for everything under one path.
-
-    Args:
-        app: the wrapped app.
-        path: the guarded path.
-        log_ins: log-ins of the server.
-        page: makes the log-in page for a request and a reason.
-    """
+    """Middleware that requires a log-in for everything under one path."""
 
     def __init__(self, app: ASGIApp, *, path: str, log_ins: LogIns, page: Callable[[Scope, str], str]):
         self.app = app

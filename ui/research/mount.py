@@ -50,16 +50,8 @@ def research_mount(
 ) -> Mount:
     """Return the researchers' pages for one log.
 
-    Args:
-        writer: a durable writer of the log.
-        reader: a reader of the same log.
-        home: the data home, with the accounts.
-        password: see `LogIns`.
-        announce: see `LogIns`; the token is added as ``?token=`` to the address of any page.
-        sso_header: see `LogIns`.
-        models: options for the models that play with people.
-        offered: models offered for the seats of a run.
-        processes: processes for runs started in the browser; the caller closes them.
+    `password`, `announce` and `sso_header`: see `LogIns`; the token is added as ``?token=`` to the address of
+    any page. The caller closes `processes`.
     """
     log_ins = LogIns(home, password, announce, sso_header)
     office = Office(

@@ -28,12 +28,7 @@ RELOAD: Final = "() => { location.reload() }"
 
 
 class CachedReports:
-    """A thread-safe LRU cache of results computed from runs; a result is valid until its runs change.
-
-    Args:
-        reader: reader of the log.
-        size: maximum number of results.
-    """
+    """A thread-safe LRU cache of results computed from runs; a result is valid until its runs change."""
 
     def __init__(self, reader: LogReader, size: int = 24) -> None:
         self.reader = reader
@@ -98,10 +93,6 @@ class Office:
     Attributes:
         writer: a durable writer of the log.
         reader: a reader of the same log.
-        models: options for the models that play with people.
-        offered: models offered for seats.
-        processes: processes that play runs.
-        cache: cached reports.
         headlines: cached headlines for the list of runs, which are many and small.
     """
 

@@ -236,14 +236,7 @@ def show_report(visit: Visit, report: Report) -> None:
 
 
 def show_own(visit: Visit, benchmark: str, shown: Iterable[PageContent], language: str) -> None:
-    """Show a benchmark's own content: blocks as players see them, and sections of reports.
-
-    Args:
-        visit: visit of the page.
-        benchmark: name of the benchmark.
-        shown: the blocks and sections.
-        language: language of the items in them.
-    """
+    """Show a benchmark's own content: blocks as players see them, and sections of reports."""
     link, view = link_to(catalog.find(benchmark)), SimpleNamespace(language=language, seat="", study=True)
     for _, group in groupby(shown, lambda each: isinstance(each, Section)):
         together = [*group]

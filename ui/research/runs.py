@@ -47,7 +47,6 @@ class RunCard:
         seats: seat -> who sits there.
         cost: cost in US dollars of the calls with a known price; None if no model was called.
         unpriced: number of calls whose price is unknown.
-        title: title of the benchmark.
         tabs: parts of the run's pages: the common ones, and the benchmark's own.
         links: links on the run's page.
     """

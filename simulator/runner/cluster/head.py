@@ -129,10 +129,7 @@ class Head:
 
         Every node with the model's resources has one such actor; the other nodes share these.
 
-        Args:
-            name: the model's name.
-            node: the node from which the model is asked.
-            lost: id of the actor that ran it and is gone; empty at first.
+        `lost`: id of the actor that ran it and is gone; empty at first.
         """
         ray = import_ray()
         nodes = living_nodes(ray)
@@ -172,13 +169,7 @@ def _default_resources(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, float
 
 @dataclass(frozen=True)
 class Link:
-    """One player's connection to the head; can be pickled.
-
-    Attributes:
-        head: the actor's handle.
-        player: the player's name.
-        lease: the player's lease.
-    """
+    """One player's connection to the head; can be pickled."""
 
     head: Any
     player: str

@@ -56,7 +56,6 @@ class Work:
     """The facts about a run that players need; can be pickled.
 
     Attributes:
-        head: the handle of the `Head`.
         places: concurrent episodes of each player.
         version: version of Askback and its prompts, which must be the same on every node.
         prices: the user's price table, as text.
@@ -171,13 +170,7 @@ def _write_prices(prices: str) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Players:
-    """Plays jobs on a cluster (a `batch.Executor`).
-
-    Attributes:
-        path: the log's file.
-        players: number of actors.
-        resources: resources of each actor.
-    """
+    """Plays jobs on a cluster (a `batch.Executor`)."""
 
     work: Work
     path: Path
@@ -290,11 +283,7 @@ class _Dispatcher:
             )
 
     async def _wait_started(self, actor: Any) -> None:
-        """Wait until Ray has started a player.
-
-        Raises:
-            WorkerFailed: if a node cannot start it, perhaps because Askback is not installed there.
-        """
+        """Wait until Ray has started a player."""
         while True:
             try:
                 await actor.__ray_ready__.remote()

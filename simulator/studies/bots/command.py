@@ -48,10 +48,7 @@ _STARTS: Final = 180.0
 def serve_study(study: str, log: Path, models: str = "") -> Iterator[tuple[str, int]]:
     """Serve a study on a free port; yield the server's address and process id.
 
-    Args:
-        study: a study file, or the id of a study.
-        log: the log that the server writes.
-        models: the base URL of the study's models; default: the usual one.
+    `study`: a study file, or the id of a study. `models`: the base URL of its models; default: the usual one.
 
     Raises:
         InputError: if it does not start.
@@ -106,9 +103,7 @@ def memory(process: int) -> float | None:
 def lost_and_doubled(reader: LogReader, acknowledged: Sequence[tuple[str, str]]) -> tuple[int, int]:
     """Return the number of acknowledged turns missing in the log, and of surplus human turns in it.
 
-    Args:
-        reader: a reader of the log.
-        acknowledged: episode id and key of each turn that the server acknowledged.
+    `acknowledged`: episode id and key of each turn that the server acknowledged.
     """
     expected = set(acknowledged)
     logged = {
@@ -209,10 +204,6 @@ class StandIn:
     Attributes:
         address: the value for ``--base-url``.
         asked: the number of answers given.
-
-    Args:
-        seconds: the time that each answer takes.
-        port: the port that it listens on.
     """
 
     def __init__(self, seconds: float, port: int) -> None:
@@ -250,12 +241,7 @@ def completion(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def example_of(schema: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Any:
-    """Return a small value that fits a JSON schema.
-
-    Args:
-        schema: the schema.
-        known: the definitions that it may refer to; default: its own.
-    """
+    """Return a small value that fits a JSON schema."""
     known = schema.get("$defs", {}) if known is None else known
     if "$ref" in schema:
         return example_of(known[schema["$ref"].rpartition("/")[2]], known)

@@ -88,12 +88,7 @@ class _Interceptor:
 
 
 class Player:
-    """The source of the bots' replies: the built-in players of their seats.
-
-    Args:
-        study: the study that the bots take part in.
-        reader: a reader of the server's log.
-    """
+    """The source of the bots' replies: the built-in players of their seats."""
 
     def __init__(self, study: Study, reader: LogReader) -> None:
         self._study = study
@@ -155,10 +150,8 @@ class Player:
 def _fields(reply: Reply, knows: Any) -> dict[str, Any]:
     """Return the fields that a page would send for a reply.
 
-    Args:
-        reply: a built-in player's reply.
-        knows: what the player was shown (`simulator.seats.View.task`); None for a text that nobody was asked
-            for, which is not a form.
+    `knows`: what the player was shown (`simulator.seats.View.task`); None for a text that nobody was asked
+    for, which is not a form.
     """
     return {"text": reply.text, **({"filled": reply.move} if reply.move and knows is not None else {})}
 

@@ -79,17 +79,7 @@ class Tally:
 
 
 class Bot:
-    """One simulated participant.
-
-    Args:
-        site: the server.
-        study: the study.
-        link: the bot's personal link.
-        player: the source of its replies.
-        habits: the habits of all bots.
-        tally: the outcomes of all bots.
-        seed: the seed of the bot's random choices.
-    """
+    """One simulated participant."""
 
     def __init__(
         self, site: Site, study: Study, link: str, player: Player, habits: Habits, tally: Tally, seed: int
@@ -145,11 +135,7 @@ class Bot:
                 return "left"
 
     async def _wait(self, page: Page, at: Mapping[str, str]) -> str:
-        """Poll the episode's state until it has moved on, and return its page.
-
-        Raises:
-            InputError: if nothing happened for longer than the study lets people wait.
-        """
+        """Poll the episode's state until it has moved on, and return its page."""
         until = time.monotonic() + self._longest_wait
         while time.monotonic() < until:
             await asyncio.sleep(min(_POLL, self._habits.think + 0.1))
@@ -221,12 +207,7 @@ class Site:
         return await self._insist(name, lambda: self._client.post(address, json=data))
 
     async def state(self, query: str) -> dict[str, Any]:
-        """Return the state of the episode of the page with this query.
-
-        Raises:
-            InputError: see `call`.
-            httpx.HTTPError: see `call`.
-        """
+        """Return the state of the episode of the page with this query."""
         headers = {"X-Askback-Seat": parse_qs(query)["t"][0]}
         address = f"{self._address}/api/state"
         return await self._insist("state", lambda: self._client.get(address, headers=headers))
@@ -251,16 +232,7 @@ class Site:
 
 
 async def play(address: str, study: Study, log: Path, n: int, habits: Habits, seed: int) -> Tally:
-    """Let bots take part in a study concurrently.
-
-    Args:
-        address: the server's address.
-        study: the study that it serves.
-        log: the log that it writes.
-        n: the number of bots.
-        habits: the bots' habits.
-        seed: the seed of the bots' random choices; another seed makes other participants.
-    """
+    """Let bots take part in a study concurrently."""
     tally, key = Tally(), load_key(log)
     secure = httpx.create_ssl_context()
     async with AsyncExitStack() as stack:
