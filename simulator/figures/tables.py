@@ -20,7 +20,7 @@ from rich.console import Console, ConsoleOptions
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from simulator.stats import Interval
+from simulator.stats import Interval, half_up
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,10 +181,10 @@ def _braced(latex: str) -> str:
 def _format_fixed(number: float, column: Column) -> str:
     if isinstance(number, int) and column.times == 1:
         return str(number)
-    text = f"{number * column.times:.{column.digits}f}"
+    text = half_up(number * column.times, column.digits)
     if column.never_zero and number > 0 == float(text):
         return f"<{10**-column.digits:.{column.digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return text
 
 
 def _as_cell(value: Any) -> Cell:
