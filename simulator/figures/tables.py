@@ -20,6 +20,7 @@ from rich.console import Console, ConsoleOptions
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from logs.codebook import guard_cell
 from simulator.stats import Interval, half_up
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Table:
         return tuple(column for column in self.columns if isinstance(column, Column))
 
     def to_csv(self) -> str:
-        """Return CSV at full precision; a column of intervals is followed by its low, high and n."""
+        """Return CSV with all digits, guarded against formulas; intervals are followed by low, high and n."""
         spread = [self._has_intervals(place) for place in range(len(self.heads))]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -207,7 +208,8 @@ def _row(row: Sequence[Cell], names: Sequence[str], at: int) -> tuple[Cell, ...]
 
 def _spread(cell: Cell, width: int) -> list[Any]:
     # Leading blanks only align texts for display.
-    values = list(cell) if isinstance(cell, Interval) else [cell.strip() if isinstance(cell, str) else cell]
+    text = guard_cell(cell.strip()) if isinstance(cell, str) else cell
+    values = list(cell) if isinstance(cell, Interval) else [text]
     return [*values, *[None] * (width - len(values))]
 
 
