@@ -33,6 +33,7 @@ from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
 from simulator.jsonlines import DuplicatesOption
 from simulator.output_files import file_name
+from simulator.runner.options import check_run_name
 from simulator.runner.run_summary import say
 from simulator.tables.importing import (
     DIGEST,
@@ -58,7 +59,10 @@ def import_ambik(
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(help="name of the run, or prefix of several; default: the name in the file"),
+        typer.Option(
+            help="name of the run, or prefix of several; default: the name in the file",
+            callback=check_run_name,
+        ),
     ] = None,
     duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,
