@@ -6,6 +6,7 @@ import csv
 import io
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from logs.schema import Column, Table
 
@@ -80,6 +81,17 @@ def guard(text: str) -> str:
     """Return `text` as a cell that no spreadsheet reads as a formula."""
     seen = next((place for place, letter in enumerate(text) if not _is_unseen(letter)), len(text))
     return f"'{text}" if text.startswith(_DANGEROUS) or text[seen:].startswith(_DANGEROUS) else text
+
+
+def guard_cell(value: Any) -> Any:
+    """Return `value` with `guard` if it is a text that is not a number."""
+    try:
+        float(value)
+    except ValueError:
+        return guard(value)
+    except TypeError:  # None
+        return value
+    return value
 
 
 def unguard(cell: str) -> str:

@@ -153,6 +153,7 @@ class Metric:
         short: the name in the progress bar; default: the title.
         graded: True for a share that can lie between 0 and 1, such as an overlap: 1 is then shown as 100 %,
             not as yes, and its values are not counts even if all of them happen to be 0 or 1.
+        undecided: the detail of a score that is true while it waits for a judge: it is then a lower bound.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Metric:
     unsuccessful: float | None = None
     short: str = ""
     graded: bool = False
+    undecided: str = ""
 
     @property
     def is_share(self) -> bool:

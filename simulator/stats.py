@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -28,8 +29,19 @@ _BLOCK_SIZE: Final = 4_000_000
 # Groups per distinct row above which drawing the count of each distinct row is faster.
 _REPETITION: Final = 8
 
+_LARGE: Final = 1e15
+
 Floats = npt.NDArray[np.float64]
 Bounds = tuple[float, float]
+
+
+def half_up(number: float, digits: int = 2) -> str:
+    """Round a number half up, as papers do, after removing binary errors below 1e-9."""
+    if not abs(number) < _LARGE:
+        return f"{number:.{digits}f}"
+    exact = Decimal(repr(round(float(number), 9)))
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return f"{abs(rounded) if rounded == 0 else rounded:.{digits}f}"
 
 
 class Interval(NamedTuple):
@@ -68,11 +80,11 @@ class Interval(NamedTuple):
         """Return both ends, each formatted by `write`; a dash if no interval is shown."""
         return NO_INTERVAL if self.missing else ", ".join(map(write, self.reach))
 
-    def bracketed(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
+    def bracketed(self, write: Callable[[float], str] = half_up) -> str:
         """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)`` if no interval is shown (`missing`)."""
         return f"{write(self.value)} {self.in_brackets(write)}"
 
-    def in_brackets(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
+    def in_brackets(self, write: Callable[[float], str] = half_up) -> str:
         """Return the part of `bracketed` after the estimate."""
         return f"{NO_INTERVAL} ({self.missing})" if self.missing else f"[{self.ends(write)}]"
 

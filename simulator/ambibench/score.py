@@ -32,7 +32,7 @@ MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 TIES: Final[tuple[Tie, ...]] = get_args(Tie)
 _LABELS: Final = {str(label): label for label in LABELS}
 _AROUND_TOKEN: Final = " \t\r\n'\""
-_AROUND_ANSWER: Final = " \t\r\n\u00a0\u3000'\"‘’“”"
+_AROUND_ANSWER: Final = " \t\r\n\u00a0\u202f\u3000'\"‘’“”"
 _ROUNDED: Final = 0.01
 
 

@@ -81,11 +81,12 @@ def _join_sentences(value: Any) -> Any:
 
 Fraction = Annotated[Finite, must(lambda value: 0 <= value <= 1, "is {}, not a fraction from 0 to 1".format)]
 """A number from 0 to 1."""
-Mass = Annotated[
-    FiniteOrNone,
-    must(lambda mass: mass is None or 0 <= mass <= 1 + _SLACK, "is {}, not a fraction from 0 to 1".format),
+FractionOrNone = Annotated[
+    Finite | None,
+    BeforeValidator(lambda value: None if value != value else value),  # NaN
+    must(lambda value: value is None or 0 <= value <= 1 + _SLACK, "is {}, not a fraction from 0 to 1".format),
 ]
-"""The total probability of two words; None if unknown."""
+"""A number from 0 to 1; None if unknown."""
 Prompt = Annotated[str, BeforeValidator(_prompt)]
 """A prompt, stored as a text or as the messages of a chat; empty if missing."""
 PipedLabels = Annotated[
@@ -215,7 +216,7 @@ class GenerationRecord:
         read_as(Mapping[str, str | None] | None, _by_parsed_label),
         Field(alias="predicted_rewrites"),
     ] = None
-    stored_edit_f1: Annotated[FiniteOrNone, Field(alias="edit_f1")] = None
+    stored_edit_f1: Annotated[FractionOrNone, Field(alias="edit_f1")] = None
 
     @model_validator(mode="after")
     def _one_side_is_ambiguous(self) -> Self:
@@ -247,7 +248,7 @@ class TrueFalseRecord:
     prompt: Prompt = ""
     prediction: Annotated[bool | None, BeforeValidator(_answer)]
     answer: Flag
-    mass: Annotated[Mass, Field(alias="TF_prob_mass", exclude_if=lambda mass: mass is None)] = None
+    mass: Annotated[FractionOrNone, Field(alias="TF_prob_mass", exclude_if=lambda mass: mass is None)] = None
     side: Annotated[Side, Field(alias="ambiguous_sentence_key")]
     disambiguation: NonBlank
 
@@ -406,7 +407,7 @@ class ClaimRecord:
     venue: OptionalText = ""
     justification: Annotated[OptionalText, BeforeValidator(_join_sentences)] = ""
     cleaned: Annotated[NonBlank, Field(alias="cleaned_claim")]
-    stored_score: Annotated[FiniteOrNone, Field(alias="ambiguity_score")] = None
+    stored_score: Annotated[FractionOrNone, Field(alias="ambiguity_score")] = None
     paraphrases: tuple[Paraphrase, ...]
     marks: Annotated[frozenset[str] | None, Field(exclude=True)] = None
     notes: Annotated[str, Field(exclude=True)] = ""

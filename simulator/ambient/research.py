@@ -73,8 +73,8 @@ def _share(value: Interval | None) -> tuple[str, str]:
     if value is None:
         return _NOTHING, _NOTHING
     low, high = value.reach
-    reach = "" if value.missing else f" [{100 * low:.1f}, {100 * high:.1f}]"
-    return f"{100 * value.value:.1f} %{reach}", f"{value.n}"
+    reach = "" if value.missing else f" [{number(100 * low, 1)}, {number(100 * high, 1)}]"
+    return f"{number(100 * value.value, 1)} %{reach}", f"{value.n}"
 
 
 def _wanted_judgments(run: Run) -> int | None:
@@ -124,8 +124,8 @@ def _workers(workers: Sequence[WorkerStatistics]) -> Card:
             worker.worker,
             worker.examples,
             number(worker.seconds, 0),
-            f"{100 * worker.ambiguous:.1f} %",
-            f"{100 * worker.discarded:.1f} %",
+            f"{number(100 * worker.ambiguous, 1)} %",
+            f"{number(100 * worker.discarded, 1)} %",
         )
         for worker in workers
     ]

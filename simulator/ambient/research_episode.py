@@ -46,6 +46,7 @@ from simulator.blocks import (
 from simulator.form_blocks import Part as Group
 from simulator.reporting import Section
 from simulator.research import PageContent, PageRequest
+from simulator.stats import half_up
 from simulator.word_diff import word_diff
 
 _SAMPLES: Final = 8
@@ -65,7 +66,7 @@ def tags(labels: Iterable[Label]) -> Sequence[Words | Tag]:
 
 def number(value: float | None, digits: int = 3) -> str:
     """Format a number, with a dash for None."""
-    return _NOTHING if value is None else f"{value:.{digits}f}"
+    return _NOTHING if value is None else half_up(value, digits)
 
 
 def episode(request: PageRequest, id: str) -> Sequence[PageContent]:

@@ -42,6 +42,7 @@ from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
 from simulator.forms import YES
 from simulator.jsonlines import DuplicatesOption
+from simulator.runner.options import check_run_name
 from simulator.runner.run_summary import say
 from simulator.studies.graph import CONSENT, READY
 from simulator.tables.importing import (
@@ -69,7 +70,10 @@ def import_ambik(
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(help="name of the run, or prefix of several; default: the name in the file"),
+        typer.Option(
+            help="name of the run, or prefix of several; default: the name in the file",
+            callback=check_run_name,
+        ),
     ] = None,
     duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,

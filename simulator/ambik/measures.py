@@ -200,6 +200,13 @@ def measures(outcomes: Sequence[Outcome], settings: Settings) -> Measures:
     )
 
 
+def overall_measure(name: str, outcomes: Sequence[Outcome], settings: Settings) -> Measure:
+    """Return one measure of a group of outcomes over all types, as `measures` does."""
+    rows = list(zip((each.decision for each in outcomes), outcome_values(outcomes, settings), strict=True))
+    column = [_number(row, ALL, name) for row in rows]
+    return _measure(name, rows, means({name: column}, [made.item.cluster for made, _ in rows])[name])
+
+
 def _number(row: _Row, kind: str, name: str) -> float | None:
     decision, values = row
     value = values[name]

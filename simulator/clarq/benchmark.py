@@ -28,7 +28,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
     ),
     metrics=(
-        Metric("success", "S", unsuccessful=0.0),
+        Metric("success", "S", unsuccessful=0.0, undecided="needs_judge"),
         Metric("aqd", "D", "provider turns"),
         Metric("aql", "L", "words or characters"),
     ),

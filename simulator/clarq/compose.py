@@ -40,12 +40,16 @@ def strip_final(text: str) -> str:
 def contains(line: str, text: str, language: Language) -> bool:
     """Return True if `line` contains `text` without its final punctuation; in English, ignoring case.
 
-    By this rule a response counts as obtained (spec section 5). No line contains an empty text.
+    By this rule a response counts as obtained (spec section 5), whatever blanks are between its words. No
+    line contains an empty text.
     """
-    core = strip_final(text)
-    if language == "en":
-        core, line = core.lower(), line.lower()
-    return bool(core) and core in line
+    core = strip_final(_fold(text, language))
+    return bool(core) and core in _fold(line, language)
+
+
+@lru_cache(maxsize=4096)
+def _fold(text: str, language: Language) -> str:
+    return " ".join(text.lower().split()) if language == "en" else "".join(text.split())
 
 
 def reveals(line: str, text: str, language: Language) -> bool:

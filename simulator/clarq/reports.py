@@ -30,7 +30,7 @@ from simulator.judging.agreement import cluster_kappa
 from simulator.reporting import Section, slug
 from simulator.runner.logged import endings_of_runs
 from simulator.runner.machines import task_turns
-from simulator.stats import bootstrap_mean, cluster_bootstrap, cohen_kappa, share, wilson
+from simulator.stats import bootstrap_mean, cluster_bootstrap, cohen_kappa, half_up, share, wilson
 from trees.model import task_type
 
 _DECIDED: Final = {"rule": "the rule", "judges": "judges", "people": "reviewers"}
@@ -124,7 +124,7 @@ def _table(frame: pd.DataFrame, by: str, digits: tuple[int, int, int]) -> Table:
 
 def _draw_bars(language: str, shares: Sequence[float]) -> str:
     bars = "".join(_BARS[round(share * (len(_BARS) - 1))] for share in shares)
-    steps = "  ".join(f"{n}: {share:.2f}" for n, share in enumerate(shares, 1) if n % 2 == 0)
+    steps = "  ".join(f"{n}: {half_up(share)}" for n, share in enumerate(shares, 1) if n % 2 == 0)
     return f"success by number of responses ({language})  {bars}  {steps}"
 
 

@@ -36,6 +36,7 @@ from simulator.jsonlines import CODE, Duplicates, DuplicatesOption
 from simulator.reports import build_report, print_run_report
 from simulator.runner.logged import erased_episodes
 from simulator.runner.machines import task_turns
+from simulator.runner.options import check_run_name
 from simulator.runner.run_summary import print_problems, say
 from simulator.seats import Line
 from simulator.seeds import derive_seed
@@ -363,7 +364,10 @@ def _rows(dialogue: Dialogue, run: Run) -> EpisodeRows:
 
 def import_clarq(
     files: Annotated[list[Path], typer.Argument(help="published results files of ClarQ-LLM")],
-    run: Annotated[str | None, typer.Option(help="name of the run; default: from the file's name")] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(help="name of the run; default: from the file's name", callback=check_run_name),
+    ] = None,
     duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,
 ) -> None:

@@ -37,6 +37,7 @@ from simulator.runner import machines
 from simulator.runner.logged import ENDED, PlayedItem, played_items
 from simulator.runner.machines import task_turns
 from simulator.seats import Line
+from simulator.tables.cells import NO_BREAK
 from trees import Language, Task
 from trees.model import task_type
 
@@ -150,7 +151,7 @@ def _responses_needed(
 def turn_length(text: str, language: Language) -> int:
     """Return the length of a seeker's line: blanks in English, characters in Chinese."""
     stripped = text.strip()
-    return stripped.count(" ") if language == "en" else len(stripped)
+    return sum(map(stripped.count, " " + NO_BREAK)) if language == "en" else len(stripped)
 
 
 def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> DialogueScores:

@@ -21,6 +21,7 @@ from logs.paths import default_path
 from simulator import catalog, frames
 from simulator.figures import Table
 from simulator.judging.agreement import alpha_measure, intervals, masi_distance, nominal_distance
+from simulator.output_files import write_atomically
 from simulator.reports import present_metrics
 from simulator.studies.command import StudyArgument
 from simulator.studies.files import Study
@@ -43,7 +44,7 @@ def show_agreement(
         measured = agreement(reader, chosen)
     Console().print(Table.of_frame(measured).to_text())
     if csv is not None:
-        measured.to_csv(csv, index=False)
+        write_atomically(csv, Table.of_frame(measured).to_csv())
 
 
 def agreement(reader: LogReader, study: Study) -> pd.DataFrame:

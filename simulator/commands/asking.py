@@ -26,7 +26,7 @@ from simulator.output_files import write_atomically
 from simulator.reporting import Report, Section
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
 from simulator.runner.run_summary import print_aborted
-from simulator.stats import Interval
+from simulator.stats import Interval, half_up
 
 Columns = Mapping[str, str]
 """Heading -> field of a row."""
@@ -196,7 +196,7 @@ def _name(row: Row, name: str) -> str:
 
 def _with_n(cell: Interval | None) -> str | None:
     """Return a share with its n: ``0.61 (92)``."""
-    return None if cell is None else f"{cell.value:.2f} ({cell.n})"
+    return None if cell is None else f"{half_up(cell.value)} ({cell.n})"
 
 
 def asking_figure(rows: Sequence[Row]) -> Figure | None:

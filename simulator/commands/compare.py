@@ -112,7 +112,8 @@ def comparison(
         raise InputError("No item is scored in two of these runs.")
     tables = [metric_table(frame, chosen, ["run"], benchmark.cluster), Table(_HEADS, rows, "Differences")]
     remark = f"Not tested, as the items decide it and not the runs: {', '.join(untested)}."
-    remarks = (*_different_contents(reader, names), *REMARKS, *([remark] if untested else []))
+    waiting = _undecided(reader, frame, chosen)
+    remarks = (*_different_contents(reader, names), *waiting, *REMARKS, *([remark] if untested else []))
     section = Section(name="comparison", title="Paired by item", tables=tables, remarks=remarks)
     return Report(title=f"{benchmark.title}: {' and '.join(names)}", sections=[section])
 
@@ -132,6 +133,19 @@ def _different_contents(reader: LogReader, runs: Sequence[str]) -> Iterator[str]
                 "the log. They are not pairs if they come from other data or were made with another seed; "
                 "they are if a results file left out some of their fields."
             )
+
+
+def _undecided(reader: LogReader, frame: pd.DataFrame, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield a remark on each run and metric with scores that wait for a judge."""
+    for run, group in frame.groupby("run", sort=False):
+        for metric in metrics:
+            scores = reader.scores(run_id=str(run), metric=metric.name) if metric.undecided else ()
+            waiting = {score.episode_id for score in scores if score.details.get(metric.undecided)}
+            if count := int(group["episode"].isin(waiting).sum()):
+                yield (
+                    f"{run}: {count} of {len(group)} episodes wait for a judge; until it decides, "
+                    f"{metric.title} is a lower bound."
+                )
 
 
 def mcnemar_or_permutation(

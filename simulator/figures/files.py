@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from logs.codebook import guard_cell
 from simulator.errors import InputError
 from simulator.figures.geometry import grid
 from simulator.figures.interactive import FONT, to_plotly
@@ -72,7 +73,7 @@ def csv_text(figure: Figure) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, used, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(table)
+    writer.writerows({name: guard_cell(value) for name, value in row.items()} for row in table)
     return out.getvalue()
 
 

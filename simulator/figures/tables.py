@@ -20,7 +20,8 @@ from rich.console import Console, ConsoleOptions
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from simulator.stats import Interval
+from logs.codebook import guard_cell
+from simulator.stats import Interval, half_up
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +102,7 @@ class Table:
         return tuple(column for column in self.columns if isinstance(column, Column))
 
     def to_csv(self) -> str:
-        """Return CSV at full precision; a column of intervals is followed by its low, high and n."""
+        """Return CSV with all digits, guarded against formulas; intervals are followed by low, high and n."""
         spread = [self._has_intervals(place) for place in range(len(self.heads))]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -181,10 +182,10 @@ def _braced(latex: str) -> str:
 def _format_fixed(number: float, column: Column) -> str:
     if isinstance(number, int) and column.times == 1:
         return str(number)
-    text = f"{number * column.times:.{column.digits}f}"
+    text = half_up(number * column.times, column.digits)
     if column.never_zero and number > 0 == float(text):
         return f"<{10**-column.digits:.{column.digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return text
 
 
 def _as_cell(value: Any) -> Cell:
@@ -207,7 +208,8 @@ def _row(row: Sequence[Cell], names: Sequence[str], at: int) -> tuple[Cell, ...]
 
 def _spread(cell: Cell, width: int) -> list[Any]:
     # Leading blanks only align texts for display.
-    values = list(cell) if isinstance(cell, Interval) else [cell.strip() if isinstance(cell, str) else cell]
+    text = guard_cell(cell.strip()) if isinstance(cell, str) else cell
+    values = list(cell) if isinstance(cell, Interval) else [text]
     return [*values, *[None] * (width - len(values))]
 
 

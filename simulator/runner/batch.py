@@ -23,6 +23,7 @@ from simulator.errors import InputError
 from simulator.runner.build import Plan
 from simulator.runner.execute import Outcome, Recorder, execute
 from simulator.runner.machines import ActiveEpisode, AnyMachine
+from simulator.runner.options import check_run_name
 from simulator.seats import Seat
 
 # How often a failed episode is run again within one command (each model call has its own retries).
@@ -181,9 +182,15 @@ async def play_jobs(
 
 
 def _is_in_log(plan: Plan, reader: LogReader) -> bool:
-    """Return True if the run is in the log."""
+    """Return True if the run is in the log.
+
+    Raises:
+        InputError: if the log has a run of that name with another configuration, or a new run's name is not
+            safe.
+    """
     logged = next((run for run in reader.runs() if run.id == plan.run.id), None)
     if logged is None:
+        check_run_name(plan.run.id)
         return False
     if differences := _differences(logged, plan.run):
         raise InputError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -20,6 +21,23 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator.models import ModelOptions
+
+
+_RUN_NAME: Final = re.compile(r"(?![ .-])[^/\\]+(?<! )")
+
+
+def check_run_name(name: str | None) -> str | None:
+    """Return the name of a new run if it is safe in addresses and file names.
+
+    Raises:
+        InputError: if it is not.
+    """
+    if name and not (name.isprintable() and _RUN_NAME.fullmatch(name)):
+        raise InputError(
+            f"--run {name!r}: a run's name has no slash, line break or blank at its ends, and does not begin "
+            "with a dot or a hyphen."
+        )
+    return name
 
 
 DataOption = Annotated[str, typer.Option(help="builtin, the name of added data, or a path")]

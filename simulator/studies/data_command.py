@@ -14,6 +14,7 @@ from logs.export import LOG_NAME
 from logs.paths import default_path
 from simulator.errors import InputError
 from simulator.figures import Column, Table
+from simulator.output_files import write_atomically
 from simulator.studies.command import StudyArgument, with_desk
 from simulator.studies.known import find_study
 from simulator.studies.quality import carelessness_signs
@@ -42,7 +43,7 @@ def show_quality(
     named = people.assign(**{name: people[name].map(" ".join) for name in ("missed", "signs")})
     Console().print(Table.of_frame(named, _SIGNS).to_text())
     if csv is not None:
-        named.to_csv(csv, index=False)
+        write_atomically(csv, Table.of_frame(named).to_csv())
 
 
 def write_payment(

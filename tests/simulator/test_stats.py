@@ -6,6 +6,7 @@ from simulator.stats import (
     bootstrap_mean,
     cluster_bootstrap,
     cohen_kappa,
+    half_up,
     holm,
     mcnemar,
     paired_bootstrap,
@@ -90,3 +91,20 @@ def test_kappa():
     first = "y" * 25 + "n" * 25
     second = "y" * 20 + "n" * 5 + "y" * 10 + "n" * 15
     assert cohen_kappa(first, second) == pytest.approx(0.4)
+
+
+@pytest.mark.each(
+    ("number", "digits", "told"),
+    [
+        (57.85, 1, "57.9"),
+        (0.25, 1, "0.3"),
+        (100 * 0.5785, 1, "57.9"),
+        (-0.25, 1, "-0.3"),
+        (-0.04, 1, "0.0"),
+        (97.58, 1, "97.6"),
+        (2.345, 2, "2.35"),
+        (12, 0, "12"),
+    ],
+)
+def test_halves_are_rounded_up(number: float, digits: int, told: str) -> None:
+    assert half_up(number, digits) == told

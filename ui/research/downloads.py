@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
 from logs import LogError, LogReader
-from logs.codebook import guard
+from logs.codebook import guard_cell
 from logs.export import export_log
 from simulator import catalog, frames
 from simulator.commands.compare import one_benchmark
@@ -44,7 +44,7 @@ _ZIP: Final = "application/zip"
 _CSV: Final = "text/csv; charset=utf-8"
 _BYTES: Final = "application/octet-stream"
 _FORMS: Final[Mapping[Form, tuple[str, Callable[[Report], str | bytes]]]] = {
-    "csv": (_CSV, lambda report: guard_csv(report_csv(report))),
+    "csv": (_CSV, lambda report: "\ufeff" + report_csv(report)),
     "tex": ("application/x-tex; charset=utf-8", report_latex),
     "json": ("application/json; charset=utf-8", json_text),
     "html": ("text/html; charset=utf-8", html_page),
@@ -180,7 +180,7 @@ def to_csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)
-    writer.writerows([_guard_cell(value) for value in line] for line in lines)
+    writer.writerows([guard_cell(value) for value in line] for line in lines)
     return "\ufeff" + out.getvalue()
 
 
@@ -242,13 +242,3 @@ def episodes_csv(reader: LogReader, run: str) -> str:
     frame = frames.episodes(reader, [run])
     values = frame.astype(object).where(frame.notna(), None)
     return to_csv(list(map(str, frame)), values.itertuples(index=False, name=None))
-
-
-def _guard_cell(value: Any) -> Any:
-    try:
-        float(value)
-    except ValueError:
-        return guard(value)
-    except TypeError:  # None
-        return value
-    return value

@@ -11,7 +11,7 @@ from simulator.figures import Cell as Value
 from simulator.figures.files import svg_data
 from simulator.figures.tables import cell_text
 from simulator.reporting import Drawing, Section
-from simulator.stats import Interval
+from simulator.stats import Interval, half_up
 from ui.i18n import Strings
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -20,9 +20,7 @@ _MOST_BARS: Final = 40
 
 def number(value: float, digits: int = 2) -> str:
     """Format a number with a true minus sign and without negative zero."""
-    rounded = round(value, digits) + 0.0
-    text = f"{abs(rounded):.{digits}f}"
-    return MINUS + text if rounded < 0 else text
+    return half_up(value, digits).replace("-", MINUS)
 
 
 def count(value: int) -> str:

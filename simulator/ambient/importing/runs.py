@@ -44,6 +44,7 @@ from simulator.ambient.reporting.measures import model_of
 from simulator.ambient.score import score_rows
 from simulator.errors import InputError
 from simulator.jsonlines import Duplicates, DuplicatesOption, FieldError, Read
+from simulator.runner.options import check_run_name
 from simulator.tables.importing import (
     DIGEST,
     PUBLISHED,
@@ -249,7 +250,10 @@ def import_ambient(
         typer.Option(help="dataset of the results, a name or a path; default: one next to the files"),
     ] = None,
     duplicates: DuplicatesOption = "refuse",
-    run: Annotated[str | None, typer.Option(help="name of the run; default: by model and content")] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(help="name of the run; default: by model and content", callback=check_run_name),
+    ] = None,
     log: LogOption = None,
 ) -> None:
     """Import published files into the log, one run per file; importing a file twice adds nothing.

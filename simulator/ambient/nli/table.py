@@ -21,7 +21,7 @@ from simulator.ambient.nli.metrics import (
 from simulator.fields import read_as
 from simulator.figures import Cell, Column, Table
 from simulator.jsonlines import Codec
-from simulator.stats import Interval
+from simulator.stats import Interval, half_up
 from simulator.tables.builtin import read_list
 
 _PAPER: Final = Path(__file__).parent / "paper.yaml"
@@ -226,9 +226,9 @@ def _cell(score: Score, times: float = _PER_CENT, *, ends: bool = True) -> str |
         case None:
             return None
         case Spread(mean, sd):
-            return f"{times * mean:.1f}" + ("" if sd is None else f" ({times * sd:.1f})")
+            return half_up(times * mean, 1) + ("" if sd is None else f" ({half_up(times * sd, 1)})")
         case Interval(value) if not ends:
-            return f"{times * value:.1f}"
+            return half_up(times * value, 1)
         case Interval():
-            return score.times(times).bracketed("{:.1f}".format)
-    return f"{times * score:.1f}"
+            return score.times(times).bracketed(lambda end: half_up(end, 1))
+    return half_up(times * score, 1)

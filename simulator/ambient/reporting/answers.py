@@ -35,7 +35,6 @@ from simulator.ambient.reporting.measures import (
     Results,
     build_measures,
     format_counts,
-    half_up,
     is_published,
     paper,
     paper_figures,
@@ -45,7 +44,7 @@ from simulator.ambient.reporting.sources import Context
 from simulator.ambient.score_command import table_6
 from simulator.ambient.true_false import TEMPLATES, inconsistent_pairs, true_false_measures
 from simulator.figures import Cell, Column, Table
-from simulator.stats import Interval
+from simulator.stats import Interval, half_up
 
 # ---- models
 
@@ -292,7 +291,9 @@ def _vote_rows(
     original = count_labels(record.original)
     counts: list[Cell] = [original[label] if record.original else None for label in LABELS]
     names = ((kind, kinds.get(kind)) for kind in (example.categories if example else ()))
-    shares = [kind if share is None else f"{kind} ({100 * share.value:.1f} %)" for kind, share in names]
+    shares = [
+        kind if share is None else f"{kind} ({half_up(100 * share.value, 1)} %)" for kind, share in names
+    ]
     text = f"P: {record.premise}\nH: {record.hypothesis}"
     rows: list[list[Cell]] = [[record.id, text, gold, *counts, None, ", ".join(shares) or None]]
     for slot in slot_votes(record):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -16,7 +15,7 @@ from typing import Any, Final, Literal
 from simulator.ambient.intervals import Count
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section, file_section
-from simulator.stats import Interval
+from simulator.stats import Interval, half_up
 from simulator.tables.builtin import read_yaml
 
 _FOLDER: Final = Path(__file__).parent
@@ -227,13 +226,6 @@ def string_keys(counts: Mapping[int, int]) -> dict[str, int]:
 def format_counts(counts: Mapping[int, int]) -> str:
     """Format counts as ``size: count, …``."""
     return ", ".join(f"{size}: {count}" for size, count in counts.items())
-
-
-def half_up(number: float, digits: int = 1) -> str:
-    """Round a number half up, as in the paper's tables (spec 14), after removing binary errors below 1e-9."""
-    exact = Decimal(repr(round(number, 9)))
-    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
-    return f"{abs(rounded) if rounded == 0 else rounded:.{digits}f}"
 
 
 def measures_table(measures: Sequence[Measure]) -> Table:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -31,7 +30,7 @@ from simulator.ambik.files.load_report import LoadedPairs, merge
 from simulator.ambik.files.pairs import TITLES, PairsFile
 from simulator.ambik.files.published import METRICS, Logprobs, MetricCase, ResultRow, decisions_of
 from simulator.ambik.items import BENCHMARK, Pair, PairItem, Scenario
-from simulator.ambik.measures import measures
+from simulator.ambik.measures import measures, overall_measure
 from simulator.ambik.metrics import agrees, computed_value, expected_value
 from simulator.ambik.predicting import ScoredDecision, apply_threshold, calibrate, prepare
 from simulator.ambik.records import Calibrated, Decision
@@ -314,10 +313,13 @@ def rules_section(
     `switches`: settings other than tokens, quantile and the help rule, of which all values are shown.
     """
     base = replace(DEFAULT, **{**(switches or {}), "cp_rule": "split", "not_listed": True})
-    rules = {
-        (tokens, quantile): _rule(run, replace(base, tokens=tokens, quantile=quantile))
-        for tokens, quantile in product(get_args(Tokens), QUANTILES)
-    }
+    rules = {}
+    for tokens in get_args(Tokens):
+        by_tokens = replace(base, tokens=tokens)
+        ready = [prepare(decision, by_tokens) for decision in run]
+        rules |= {
+            (tokens, quantile): _rule(ready, replace(by_tokens, quantile=quantile)) for quantile in QUANTILES
+        }
     first, report = next(iter(rules.values()))
     return file_section(
         "knowno_run",
@@ -344,9 +346,8 @@ def rules_section(
     )
 
 
-def _rule(run: Sequence[Decision], settings: Settings) -> tuple[Calibrated, dict[str, Any]]:
+def _rule(ready: Sequence[ScoredDecision], settings: Settings) -> tuple[Calibrated, dict[str, Any]]:
     """Return the threshold by a rule, and its results, with both help rules."""
-    ready = [prepare(decision, settings) for decision in run]
     calibrated = calibrate(ready, settings)
     by_size, by_original = replace(settings, help="size"), replace(settings, help="original")
     outcomes = [apply_threshold(each, calibrated.q_hat, by_size) for each in ready]
@@ -356,7 +357,7 @@ def _rule(run: Sequence[Decision], settings: Settings) -> tuple[Calibrated, dict
         "q_hat": calibrated.q_hat,
         "order": conformal.order(calibrated.n, _epsilon(settings), settings.quantile),
         "success_rate": overall.coverage,
-        "help_rate": {"size": overall.hr, "original": measures(original, by_original).overall.hr},
+        "help_rate": {"size": overall.hr, "original": overall_measure("hr", original, by_original)},
         "set_size": overall.set_size,
         "empty": overall.empty,
         "left_out_coverage": _leave_one_out(ready, calibrated.nonconformities, by_size),

@@ -150,6 +150,7 @@ def test_plain_computation_agrees(found: dict[str, float], gold: str, tie: str) 
         ("", None),
         (".", None),
         ("Ｘ", None),
+        ("\u202fX\u202f", "X"),
     ],
 )
 def test_what_stands_around_a_letter_does_not_matter(text: str, label: str | None) -> None:

@@ -15,6 +15,9 @@ TEXTS = st.text(min_size=1).filter(strip_final)
         ("好的，请走北路！", "Jax：请走北路。", "zh", True),
         ("ABC", "abc", "zh", False),
         ("anything", "...", "en", False),
+        ("Take the\u00a0north  road", "Take the north\u202froad.", "en", True),
+        ("Take then orth road", "Take the north road.", "en", False),
+        ("\u3000请走\u3000北路", "请 走北路。", "zh", True),
     ],
 )
 def test_containment(line, text, language, found):

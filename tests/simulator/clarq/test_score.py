@@ -44,6 +44,7 @@ def test_every_node_given_is_a_success(either_lamp):
     [
         "Only whale oil burns bright enough",
         "only whale oil burns bright enough!?",
+        "Only\u00a0whale oil burns  bright\u202fenough.",
         "Well: ONLY WHALE OIL BURNS BRIGHT ENOUGH, my friend.",
         "Jax: Only whale oil burns bright enough, and the north cellar is dry.",
     ],
@@ -53,7 +54,7 @@ def test_case_and_final_punctuation_are_ignored(lamp, said):
 
 
 @pytest.mark.parametrize(
-    "said", ["Only whale oil burns  bright enough.", "Only the whale oil burns bright enough.", "Whale oil."]
+    "said", ["Only whaleoil burns bright enough.", "Only the whale oil burns bright enough.", "Whale oil."]
 )
 def test_other_words_do_not_count(lamp, said):
     assert score_dialogue(lamp, dialogue(lamp, said)).obtained == ()
@@ -61,7 +62,8 @@ def test_other_words_do_not_count(lamp, said):
 
 def test_chinese_texts_count_up_to_their_final_mark(lamp_zh):
     assert score_dialogue(lamp_zh, dialogue(lamp_zh, "好的，只有鲸油烧得够亮，记住了吗？")).obtained == ("1",)
-    assert score_dialogue(lamp_zh, dialogue(lamp_zh, "只有 鲸油烧得够亮")).obtained == ()
+    assert score_dialogue(lamp_zh, dialogue(lamp_zh, "只有\u3000鲸油烧 得够亮")).obtained == ("1",)
+    assert score_dialogue(lamp_zh, dialogue(lamp_zh, "只有鲸油得够亮")).obtained == ()
 
 
 def test_one_line_may_give_several_nodes(lamp):
@@ -148,6 +150,7 @@ def test_d_is_the_provider_lines_beyond_the_items_responses(lamp):
         ("", "en", 0),
         ("用哪种油？ ", "zh", 5),
         (" use 油 ?", "zh", 7),
+        ("ten\u202fkm of\u00a0rope", "en", 3),
     ],
 )
 def test_l_counts_blanks_in_english_and_characters_in_chinese(text, language, length):

@@ -84,6 +84,21 @@ def test_items_that_share_their_names_alone_are_told(path):
     assert told == ["a and c: 3 of 3 items", "b and c: 2 of 2 items"]
 
 
+def test_outcomes_that_wait_for_a_judge_are_told(path):
+    for run in ("a", "b"):
+        put_run(path, run, {"success": once([1, 0, 0])})
+    decisions = [("a/item-01/0", True), ("a/item-01/0", False), ("b/item-02/0", True)]
+    with LogWriter(path, durable=False) as log:
+        for episode, waits in decisions:
+            details = {"needs_judge": waits}
+            log.put(Score(episode_id=episode, metric="success", value=0, version="1", details=details))
+    with LogReader(path) as reader:
+        (section,) = comparison(reader, ["a", "b"]).sections
+    assert [remark for remark in section.remarks if "judge" in remark] == [
+        "b: 1 of 3 episodes wait for a judge; until it decides, S is a lower bound."
+    ]
+
+
 def test_shares_are_tested_by_mcnemar_s_exact_test(path):
     put_run(path, "a", {"success": once(FIRST)})
     put_run(path, "b", {"success": once(SECOND)})

@@ -163,3 +163,8 @@ def test_neither_library_is_imported_before_it_is_needed() -> None:
     program = "import sys, simulator.figures; print([*{'matplotlib', 'plotly'} & {*sys.modules}])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_names_in_csv_are_no_formulas() -> None:
+    drawn = Figure("f", "F", [Panel("", "", "", [Bars("=1+1", ["a"], [0.5])])])
+    assert "'=1+1,a,0.5" in csv_text(drawn)

@@ -106,7 +106,7 @@ def test_in_a_narrow_terminal_names_are_folded_and_numbers_kept() -> None:
         console.print(found.to_text())
     text = capture.get()
     assert "…" not in text
-    assert all(shown in text for shown in ("0.12", "0.25", "0.62"))
+    assert all(shown in text for shown in ("0.13", "0.25", "0.63"))
     assert "".join(line[:20].strip() for line in text.splitlines()[1:]).startswith("transformers/a-fold")
 
 

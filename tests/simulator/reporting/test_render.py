@@ -103,8 +103,8 @@ def test_latex_has_caption_label_and_columns_of_siunitx():
         r"{model} & {items} & {success} & {words} \\",
         r"\midrule",
         r"\textless{}b\textgreater{}us\textless{}/b\textgreater{} \& you & "
-        r"12 & {0.333 [0.100, 0.667]} & 4.2 \\",
-        r"{}[mini] 50\%\_x & 7 & {--} & -0.2 \\",
+        r"12 & {0.333 [0.100, 0.667]} & 4.3 \\",
+        r"{}[mini] 50\%\_x & 7 & {--} & -0.3 \\",
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",

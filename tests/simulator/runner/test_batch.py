@@ -250,6 +250,20 @@ async def test_a_failed_episode_is_run_again_while_the_other_places_wait_for_job
         await playing
 
 
+@pytest.mark.parametrize("name", ["a/b", "../x", ".x", "-x", " x", "x ", "a\nb", "a\\b", "a\u00a0b"])
+async def test_unsafe_names_are_refused_for_new_runs(log, reader, name):
+    with pytest.raises(InputError, match="a run's name has no slash"):
+        await run_batch(plan(TASKS[:1], name=name), log, reader)
+    assert not reader.runs()
+
+
+async def test_old_runs_with_unsafe_names_can_be_continued(log, reader):
+    drafted = plan(TASKS[:1], name="a/b")
+    await log.write(drafted.run)
+    await run_batch(drafted, log, reader)
+    assert [played.turns != () for played in reader.turns_of_run("a/b")] == [True]
+
+
 async def test_a_run_name_may_hold_the_attempts_mark(log, reader):
     await run_batch(plan(TASKS[:2], seats=offline(seeker=failing(3)), name="night #2"), log, reader)
     again = [e.id for e in reader.episodes("night #2") if e.attempt]

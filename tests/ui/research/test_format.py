@@ -14,6 +14,8 @@ from ui.research.format import Cell, cell, cells, count, dollars, number, scale
         (0.6, 2, "0.60"),
         (-0.001, 2, "0.00"),
         (0, 0, "0"),
+        (0.125, 2, "0.13"),
+        (-0.125, 2, "−0.13"),
         (3, 0, "3"),
     ],
 )

@@ -110,6 +110,8 @@ def test_variants_of_generation_files(path: Path) -> None:
         ({"predicted_rewrites": {"neutral": 3}}, "predicted_rewrites.neutral is 3, not a text"),
         ({"predicted_rewrites": []}, "predicted_rewrites is [], not an object"),
         ({"edit_f1": "high"}, 'edit_f1 is "high", not a number'),
+        ({"edit_f1": 1e308}, "edit_f1 is 1e+308, not a fraction from 0 to 1"),
+        ({"edit_f1": float("inf")}, "edit_f1 is Infinity, not a number"),
         ({"prompt": 3}, "prompt is 3, not a text"),
     ],
 )

@@ -4,25 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.ambient.reporting.measures import Measure, Results, exact_table, half_up, measures_table
+from simulator.ambient.reporting.measures import Measure, Results, exact_table, measures_table
 from simulator.stats import Interval
-
-
-@pytest.mark.each(
-    ("number", "digits", "told"),
-    [
-        (57.85, 1, "57.9"),
-        (0.25, 1, "0.3"),
-        (100 * 0.5785, 1, "57.9"),
-        (-0.25, 1, "-0.3"),
-        (-0.04, 1, "0.0"),
-        (97.58, 1, "97.6"),
-        (2.345, 2, "2.35"),
-        (12, 0, "12"),
-    ],
-)
-def test_halves_are_rounded_up(number: float, digits: int, told: str) -> None:
-    assert half_up(number, digits) == told
 
 
 def test_shares_are_in_per_cent_and_kappas_are_not() -> None:

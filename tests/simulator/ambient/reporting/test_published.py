@@ -14,7 +14,7 @@ from ambient_rows import Call, by_kind, spelled
 from logs import LogReader
 from simulator.ambient import trial_log
 from simulator.ambient.files.kinds import TABLES
-from simulator.ambient.reporting.measures import half_up
+from simulator.stats import half_up
 
 Json = dict[str, Any]
 Get = Callable[[Json], Any]
@@ -227,7 +227,7 @@ def test_nothing_is_left_out_of_the_published_files(scored: Json) -> None:
     assert scored["generation"]["davinci"]["differences"] == []
     assert scored["generation"]["davinci"]["max_difference"] < 1e-9
     chance = scored["continuation"]["davinci"]["measures"]["random_examples"]
-    assert (half_up(chance["value"]), chance["n"], chance["paper"]) == ("32.8", 543, 32.8)
+    assert (half_up(chance["value"], 1), chance["n"], chance["paper"]) == ("32.8", 543, 32.8)
 
 
 FILES = {

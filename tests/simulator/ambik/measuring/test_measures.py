@@ -12,7 +12,7 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.coverage import GRID, epsilon_curve
-from simulator.ambik.measures import Measures, mean_of_means, means, measures
+from simulator.ambik.measures import Measures, mean_of_means, means, measures, overall_measure
 from simulator.ambik.metrics import match_pairs, outcome_values
 from simulator.ambik.predicting import apply_threshold, calibrate, outcome, prepare
 from simulator.ambik.records import ABORTED, Decision, Outcome
@@ -48,6 +48,13 @@ def table(made: Callable[..., Outcome], make_pair: MakePair) -> list[Outcome]:
         made(knife, "ambiguous", "take a", "take b"),
         made(knife, "clear", "take a", "take b"),
     ]
+
+
+def test_one_measure_alone_is_the_same(table: list[Outcome]) -> None:
+    for outcomes in (table, [*table, *table[:3]]):
+        overall = measures(outcomes, DEFAULT).overall
+        for name in ("hr", "coverage", "set_size"):
+            assert overall_measure(name, outcomes, DEFAULT) == getattr(overall, name)
 
 
 def test_the_published_code_reads_a_shortlist_as_it_is_written(
