@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from simulator.blocks import Message, Translated
 from simulator.drawn_blocks import TreeNode, TreeReplay
+from simulator.runner.declared import join_values
 from simulator.runner.lobby import PERSON, Opponent
 from ui.i18n import LANGUAGES, Strings, trouble_text
 
@@ -53,7 +54,17 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    shared = (browser_texts, cached_part, lang_of, opponent_words, say, small_map, speaker, steps_data)
+    shared = (
+        browser_texts,
+        cached_part,
+        lang_of,
+        move_in_words,
+        opponent_words,
+        say,
+        small_map,
+        speaker,
+        steps_data,
+    )
     for function in (*shared, trouble_text):
         created.globals[function.__name__] = function
     return created
@@ -82,6 +93,35 @@ def speaker(context: Context, seat: str) -> str:
         return texts("seat.you")
     name = context["link"].name
     return texts.get(f"{name}.speaker.{seat}", texts(f"{name}.seat.{seat}"))
+
+
+def move_in_words(texts: Strings, prefix: str, text: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a move for display, in the words of the form or the button it came from.
+
+    The name of a choice becomes the text of its button; a text made from several values of a form
+    (`join_values`) becomes a line per field, with the field's label.
+    """
+    fields = [f"field.{name}" for name, value in values.items() if str(value) == text]
+    words = next(filter(None, (texts.get(f"{prefix}.{name}.{text}", "") for name in (*fields, "choice"))), "")
+    filled = {name: value for name, value in values.items() if join_values([value])}
+    if words or len(filled) < 2 or text != join_values(values.values()):
+        return words or text
+
+    def said(name: str, value: object) -> str:
+        usual = (
+            texts(f"declared.result.{'yes' if value else 'no'}") if isinstance(value, bool) else str(value)
+        )
+        return texts.get(f"{name}.{value}", texts.get(f"{prefix}.choice.{value}", usual))
+
+    def line(field: str, value: Any) -> str:
+        name = f"{prefix}.field.{field}"
+        label = texts.get(name, field.replace("_", " ").capitalize())
+        several = value if isinstance(value, list | tuple) else [value]
+        return texts(
+            "declared.fields.line", label=label, value=", ".join(said(name, each) for each in several)
+        )
+
+    return "\n".join(line(field, value) for field, value in filled.items())
 
 
 def browser_texts(texts: Strings) -> str:

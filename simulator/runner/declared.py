@@ -104,7 +104,7 @@ class Table:
                 raise SeatError(message, seat, code="no_values")
             by_person = self.live.seats[seat].kind == "person"
             values = read_form(due.form, reply.move or {}, seat, from_page=by_person)
-            reply = replace(reply, text=reply.text.strip() or _join(values.values()), move=values)
+            reply = replace(reply, text=reply.text.strip() or join_values(values.values()), move=values)
         accept = partial(checked_move, self.benchmark) if self.benchmark.accept else accept_reply
         move = accept(self.state(current), due, reply)
         payload = {"kind": move.kind, **({"payload": dict(move.payload)} if move.payload else {})}
@@ -137,7 +137,7 @@ def accept_reply(state: AnyState, due: Due, reply: Reply) -> Move:
     return Move(due.seat, due.kind, text)
 
 
-def _join(values: Iterable[Any]) -> str:
+def join_values(values: Iterable[Any]) -> str:
     """Return a form's values as one line, without empty fields."""
     lists = (value if isinstance(value, list | tuple) else [value] for value in values)
     return ", ".join(str(value) for each in lists for value in each if value not in (None, ""))

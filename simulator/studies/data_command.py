@@ -18,7 +18,7 @@ from simulator.output_files import write_atomically
 from simulator.studies.command import StudyArgument, with_desk
 from simulator.studies.known import find_study
 from simulator.studies.quality import carelessness_signs
-from simulator.studies.reconcile import payment_of
+from simulator.studies.reconcile import FURTHER, payment_of
 from simulator.studies.steering import MANIFEST, write_snapshot
 
 _NUMBERS: Final = ("turn_seconds", "typed_per_second", "pasted", "same_text")
@@ -74,8 +74,8 @@ def write_payment(
     print(f"{counts}, bonuses {total:.2f}")
     if owed.further_sets or owed.paid_exits:
         print(
-            f"Not in these files: pay for further sets of the same people ({owed.further_sets}) "
-            f"and for people who left with the code paid_exit ({owed.paid_exits})."
+            f"Not paid by submissions, but listed in {FURTHER} with the reason: further sets of the same "
+            f"people ({owed.further_sets}), and people who left with the code paid_exit ({owed.paid_exits})."
         )
     if owed.unknown:
         print(f"Done, but without a platform id: {', '.join(owed.unknown)}")

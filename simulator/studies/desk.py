@@ -130,7 +130,9 @@ class StudyDesk(Places):
             if browser and person.identities:
                 binding = check_binding(self._reader, self.study, person.participant, key, browser)
                 if own and not binding.free and not person.proven:
-                    return await self._refuse("other_browser")
+                    if own[-1].live or own[-1].state == "expired" or self._may_have_another(own):
+                        return await self._refuse("other_browser")
+                    return await self._come_back(own)  # a code opens no place
                 person = person._replace(identities=(*person.identities, binding.row))
                 if own:
                     await self._log.write(binding.row)

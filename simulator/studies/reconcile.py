@@ -4,9 +4,10 @@ Three ledgers describe the same people: the places of the study (assignment rows
 optionally an export of submissions from Prolific. Each disagreement is a `Finding`, a sentence with the
 person's pseudonym; platform ids are never printed.
 
-Payment files list people to approve, review or reject, and bonuses. They contain platform ids, which the log
-keeps separate: delete the files once they are submitted. Ids come from people's links, so an id that no
-platform uses (`_ID`) is not written: it could inject a line, a formula or a bonus.
+Payment files list people to approve, review or reject, bonuses, and what no submission pays. They contain
+platform ids, which the log keeps separate: delete the files once they are submitted. Ids come from
+people's links, so an id that no platform uses (`_ID`) is not written: it could inject a line, a formula or a
+bonus.
 """
 
 from __future__ import annotations
@@ -265,6 +266,7 @@ APPROVE: Final = "approve.csv"
 REVIEW: Final = "review.csv"
 REJECT: Final = "reject.csv"
 BONUS: Final = "bonus.csv"
+FURTHER: Final = "further.csv"
 _CENT: Final = 0.01
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,199}")
 
@@ -281,6 +283,7 @@ class Payment:
         unknown: pseudonyms of people who finished but have no platform id, or no valid one.
         further_sets: number of sets beyond the first of each person, which a submission does not pay.
         paid_exits: number of people who finished no set and left with the code ``paid_exit``.
+        further: id, amount (empty if the study does not say) and reason for further sets and paid exits.
     """
 
     approve: tuple[str, ...]
@@ -290,15 +293,17 @@ class Payment:
     unknown: tuple[str, ...]
     further_sets: int
     paid_exits: int
+    further: tuple[tuple[str, str, str], ...]
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write a file for each non-empty list: one id per line, with reason or bonus after a comma."""
+        """Write a file for each non-empty list: one id per line, then amount or reason."""
         folder.mkdir(parents=True, exist_ok=True)
         lines: dict[str, list[tuple[str, ...]]] = {
             APPROVE: [(person,) for person in self.approve],
             REVIEW: [(person,) for person in self.review],
             REJECT: [(person, guard(reason)) for person, reason in self.reject.items()],
             BONUS: [(person, f"{amount:.2f}") for person, amount in self.bonus.items()],
+            FURTHER: [*self.further],
         }
         return tuple(_write(folder / name, rows) for name, rows in lines.items() if rows)
 
@@ -316,13 +321,15 @@ def payment_of(
     study = desk.study
     finished = [place for place in desk.ledger() if place.completed_at and place.state != "withdrawn"]
     done = [place for place in finished if place.state == "completed"]
-    people = dict.fromkeys(place.participant for place in done)
+    people = Counter(place.participant for place in done)
+    left = [place for place in desk.ledger() if place.state == "returned" and place.reason in PAID]
+    exits = {place.participant: place.reason for place in left if place.participant not in people}
     excluded = {place.participant for place in finished if place.state == "excluded"}
     failed = {place.participant for place in done if place.failed_check} - excluded
     kind = study.identity[0].lower()
     rows = (
         row
-        for person in people | dict.fromkeys(excluded)
+        for person in {*people, *excluded, *exits}
         for row in reader.identities(participant_id=person, kind=kind)
     )
     names = {row.participant_id: row.value for row in rows if _ID.fullmatch(row.value)}
@@ -341,8 +348,10 @@ def payment_of(
             if score.metric == metric and score.value is not None:
                 for person in owners[score.episode_id] & earned.keys():
                     earned[person] += score.value * amount
-    exits = {
-        place.participant for place in desk.ledger() if place.state == "returned" and place.reason in PAID
+    more = {person: sets - 1 for person, sets in people.items() if sets > 1}
+    pay = {person: f"{sets * study.pay.amount:.2f}" if study.pay else "" for person, sets in more.items()}
+    reasons_to_pay = {person: f"further sets: {sets}" for person, sets in more.items()} | {
+        person: f"paid exit: {why}" for person, why in exits.items()
     }
     return Payment(
         approve=_names_of(names, (person for person in people if person not in failed)),
@@ -351,7 +360,12 @@ def payment_of(
         bonus={names[person]: due for person, due in earned.items() if person in names and due >= _CENT},
         unknown=tuple(person for person in people if person not in names),
         further_sets=len(done) - len(people),
-        paid_exits=len(exits - people.keys()),
+        paid_exits=len(exits),
+        further=tuple(
+            (names[person], pay.get(person, ""), why)
+            for person, why in reasons_to_pay.items()
+            if person in names
+        ),
     )
 
 

@@ -106,3 +106,14 @@ def test_a_bar_with_many_sets_fits(server: Any, open_page: Any, study: str, task
     assert beyond_the_edge(page) == []
     if study == "clarq-h2l":
         assert page.is_visible(".ab-background-body"), "read first, whatever was answered before the task"
+
+
+def test_a_touch_screen_shows_no_keys(server: Any, open_page: Any) -> None:
+    watched = open_page(width=390)
+    watched.changed, page = True, watched.page
+    touch = {"enabled": True}
+    page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", touch)
+    open_study(page, server, "ambient-crowd", newcomer())
+    begin(page, "[data-form=st-answer]")
+    assert page.locator("kbd, .fm-keys").count()
+    assert not page.locator("kbd:visible, .fm-keys:visible").count()

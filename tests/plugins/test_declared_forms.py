@@ -28,6 +28,10 @@ from simulator.studies.material import DeclaredStudy
 from ui import i18n
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
+from ui.render import move_in_words
+from ui.research.address import Address
+from ui.research.blocks import Visit
+from ui.research.runs import transcript
 from ui.tokens import Signer
 
 from .conftest import Player, begin
@@ -93,7 +97,9 @@ def rated(served: DeclaredActions, log: Any, tmp_path: Path, monkeypatch: pytest
     return Actions(signer, {**front(signer), **served})
 
 
-async def test_a_form_is_built_from_a_model_checked_and_logged(rated: Actions, log: Any) -> None:
+async def test_a_form_is_built_from_a_model_checked_and_logged(
+    rated: Actions, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     player = await begin(rated, benchmark="rated")
     page = Page(await player.look())
     page.check_references()
@@ -130,6 +136,16 @@ async def test_a_form_is_built_from_a_model_checked_and_logged(rated: Actions, l
         "reason": EVIL, "points": 2, "marked": ["hard"], "other": [], "again": True, "minutes": None,
     }  # fmt: skip
     assert turn.text == f"{EVIL}, 2, hard, True"
+    # Pages show what the form said, not bare values.
+    texts, filled = i18n.strings("zh"), turn.payload["payload"]
+    monkeypatch.setitem(texts.texts, "benchmark.rated.field.marked", "难处")
+    monkeypatch.setitem(texts.texts, "benchmark.rated.field.marked.hard", "很难")
+    assert move_in_words(texts, "benchmark.rated", turn.text, filled) == "\n".join(
+        [f"Reason：{EVIL}", "Points：2", "难处：很难", "Again：是"]
+    )
+    episode = transcript(log[1], turn.episode_id)
+    shown = Visit(i18n.strings("en"), Address()).render("episode_log", shown=episode, folded=False)
+    assert "Marked: hard" in words(shown) and "Points: 2" in words(sent["html"])
 
 
 async def test_an_invitation_is_possible_when_play_begins_with_a_form(rated: Actions) -> None:

@@ -36,7 +36,7 @@ from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from ui.declared.study import Invitation, PageContext, session_page, short_number, study_offer
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
-from ui.render import BenchmarkLink, Frame, render
+from ui.render import BenchmarkLink, Frame, move_in_words, render
 
 KindT = TypeVar("KindT")
 STEPS: Final[Mapping[str, str]] = {
@@ -282,10 +282,8 @@ def numbered_lines(context: PageContext, lines: Sequence[Move]) -> list[tuple[in
 
 
 def localized_move(context: PageContext, move: Move) -> Move:
-    """Return a move for display: a text that is just the name of a choice becomes the text of its button."""
-    chosen = [f"field.{name}" for name, value in move.payload.items() if str(value) == move.text]
-    words = (context.texts.get(f"{context.link.name}.{name}.{move.text}", "") for name in (*chosen, "choice"))
-    return move._replace(text=next(filter(None, words), move.text))
+    """Return a move for display (`move_in_words`)."""
+    return move._replace(text=move_in_words(context.texts, context.link.name, move.text, move.payload))
 
 
 def end_page(context: PageContext, benchmark: Benchmark[Any, Any], result: Result | None) -> str:

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from gradio.context import LocalContext
 from itsdangerous import BadData, URLSafeTimedSerializer
@@ -222,7 +222,9 @@ class Guard:
         if step == LOGIN and method == "POST":
             fields = parse_qs((await Request(scope, receive).body()).decode("utf-8", "replace"))
             name, secret = (fields.get(field, [""])[0] for field in ("name", "password"))
-            return await self._log_in(scope, name.strip(), secret, home)
+            target = page_asked_for(scope)
+            inside = target.startswith((f"{home}/", f"{home}?"))  # never another site
+            return await self._log_in(scope, name.strip(), secret, target if inside else home)
         if step == LOGOUT and method == "POST":
             self.log_ins.end(cookie)
             response = RedirectResponse(home, status_code=303)
@@ -231,8 +233,7 @@ class Guard:
         if user := self.log_ins.user(cookie):
             return user
         if (token := asked.query_params.get("token")) and method == "GET":
-            here = f"{scope.get('root_path', '')}/{_route(scope).lstrip('/')}"
-            return await self._log_in(scope, "", token, here)
+            return await self._log_in(scope, "", token, page_asked_for(scope))
         # For scripts that download tables; not with a token, which would be used up by the first request.
         credentials = _credentials(asked.headers.get("authorization", ""))
         if credentials is not None and not self.log_ins.by_token:
@@ -291,6 +292,15 @@ def _credentials(authorization: str) -> tuple[str, str] | None:
     except (binascii.Error, UnicodeDecodeError):
         return None
     return name, password
+
+
+def page_asked_for(scope: Scope) -> str:
+    """Return the page that a request is for; for an attempt to log in, the page that led there."""
+    query = HTTPConnection(scope).query_params
+    if _route(scope).endswith(f"/{LOGIN}"):
+        return query.get("next", "")
+    rest = urlencode([(name, value) for name, value in query.multi_items() if name != "token"])
+    return f"{scope.get('root_path', '')}/{_route(scope).lstrip('/')}" + (f"?{rest}" if rest else "")
 
 
 def _route(scope: Scope) -> str:

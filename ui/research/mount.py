@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
@@ -23,7 +24,7 @@ from ui.research.blocks import ResearchPage, research_blocks
 from ui.research.browse_page import browse_page, data_page
 from ui.research.desk_page import desk_page, judge
 from ui.research.downloads import add_downloads, add_study_downloads
-from ui.research.guard import LOGIN, Guard, LogIns
+from ui.research.guard import LOGIN, Guard, LogIns, page_asked_for
 from ui.research.list_page import RunList
 from ui.research.office import Office, current_site
 from ui.research.report_pages import compare_page, report_page, run_page
@@ -108,7 +109,7 @@ def access_page(scope: Scope, name: str, *, log_ins: LogIns) -> str:
         name=name,
         by_token=log_ins.by_token,
         by_name=bool(log_ins.accounts.all()),
-        action=f"{scope.get('root_path', '')}{RESEARCH}/{LOGIN}",
+        action=f"{scope.get('root_path', '')}{RESEARCH}/{LOGIN}?{urlencode({'next': page_asked_for(scope)})}",
         head=Markup(page_head(language) + _head()),
     )
 

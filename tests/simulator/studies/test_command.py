@@ -177,7 +177,13 @@ async def test_a_bonus_is_a_score_summed_over_sets(office, tmp_path):
     assert (owed.approve, owed.review, owed.unknown) == (("anna", "ben"), ("carla",), ())
     assert owed.bonus == {"ben": 1.5}
     assert (owed.further_sets, owed.paid_exits) == (1, 1)
-    assert [file.name for file in owed.write(tmp_path / "pay")] == ["approve.csv", "review.csv", "bonus.csv"]
+    names = ["approve.csv", "review.csv", "bonus.csv", "further.csv"]
+    assert [file.name for file in owed.write(tmp_path / "pay")] == names
+    further = (tmp_path / "pay" / "further.csv").read_text(encoding="utf-8").splitlines()
+    assert further == ["ben,2.00,further sets: 1", f"dora,,paid exit: {NO_PARTNER}"]
+    # Submissions and further sets together are what the ledger says.
+    paid = study.pay.amount * (len(owed.approve) + len(owed.review)) + float(further[0].split(",")[1])
+    assert paid == desk.progress().spent
     assert (tmp_path / "pay" / "bonus.csv").read_text(encoding="utf-8") == "ben,1.50\n"
 
 

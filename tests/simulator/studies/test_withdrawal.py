@@ -71,6 +71,9 @@ async def test_knowing_an_id_opens_nobodys_place(desk: Any) -> None:
     assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "other_browser"
     await here.release(first.participant)
     assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "resumed"
+    # Whoever has finished gets the code in any browser.
+    await here.complete_set(first.participant)
+    assert (await here.admit(ANNA, browser="telephone-of-anna")).code == "already"
 
 
 async def test_a_stranger_in_another_study_gets_no_place_of_this_one(desk: Any) -> None:

@@ -1,4 +1,5 @@
 import asyncio
+import re
 import time
 from dataclasses import dataclass
 
@@ -161,9 +162,25 @@ def test_server_functions_are_locked_too(locked):
     assert client(locked).post("/research/gradio_api/component_server", json=call).status_code == 401
 
 
+def test_a_link_into_the_pages_leads_there_after_the_log_in(locked):
+    browser = client(locked, "192.0.2.31", "study.example")
+    form = browser.get("/research/run?run=a+b&lang=zh", headers=HTML).text
+    (action,) = re.findall(r'action="([^"]*)"', form)
+    (again,) = re.findall(
+        r'action="([^"]*)"', browser.post(action, data={"password": "x"}, headers=HTML).text
+    )
+    answer = browser.post(again, data={"password": "a green lamp"}, headers=HTML)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/research/run?run=a+b&lang=zh")
+    for elsewhere in ("https://evil.example/", "//evil.example", "/researcher", "/play?t=x"):
+        answer = browser.post(
+            f"/research/login?next={elsewhere}", data={"password": "a green lamp"}, headers=HTML
+        )
+        assert answer.headers["location"] == "/research"
+
+
 def test_logging_in_and_out(locked):
     browser = client(locked, "192.0.2.7", "study.example")
-    assert 'action="/research/login"' in browser.get("/research", headers=HTML).text
+    assert 'action="/research/login?next=%2Fresearch"' in browser.get("/research", headers=HTML).text
     answer = log_in(browser)
     assert (answer.status_code, answer.headers["location"]) == (303, "/research")
     cookie = answer.headers["set-cookie"]
