@@ -184,23 +184,6 @@ def _example(drawn: SampledPair, model: str, labels: Probabilities | None = None
     return Example(id=pair_id(*drawn.pair), premise=drawn.premise, hypothesis=drawn.hypothesis, meta=meta)
 
 
-def write_pairs_and_study(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
-    """Write the file of pairs and the study file, and return their paths; `examples` must not be empty."""
-    pairs, study = folder / PAIRS, folder / STUDY
-    DATASET.write(pairs, examples)
-    write_study(
-        study,
-        head=_HEAD,
-        title="One pair of sentences, how many readings?",
-        benchmark=BENCHMARK,
-        data=pairs,
-        content="\n".join(example.id for example in examples),
-        sets=SETS,
-        seed=seed,
-    )
-    return pairs, study
-
-
 # ---- the command
 
 
@@ -324,7 +307,18 @@ def _finish(made: NewPairs, out: Path, seed: int, console: Console) -> None:
             (out / name).unlink(missing_ok=True)
         console.print("No pair is left to annotate: give more --prompts or --samples.")
         raise typer.Exit(1)
-    pairs, study = write_pairs_and_study(made.examples, out, seed=seed)
+    pairs, study = out / PAIRS, out / STUDY
+    DATASET.write(pairs, made.examples)
+    write_study(
+        study,
+        head=_HEAD,
+        title="One pair of sentences, how many readings?",
+        benchmark=BENCHMARK,
+        data=pairs,
+        content="\n".join(example.id for example in made.examples),
+        sets=SETS,
+        seed=seed,
+    )
     say(
         console,
         f"Wrote {len(made.examples)} pairs to {pairs} and a study for linguists to {study}: review it, then "
