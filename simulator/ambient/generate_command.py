@@ -177,46 +177,11 @@ def make_pairs(
     return NewPairs(examples, tuple(steps), {labels: (before[labels], after[labels]) for labels in all_sets})
 
 
-def ask_judge(
-    judge: Predictor, pairs: Sequence[SampledPair], journal: Journal, advance: Callable[[int], None]
-) -> list[Probabilities]:
-    """Return label probabilities of pairs, calling the model only for pairs that are not in the journal."""
-    folder = Path(judge.name)
-    name = key_of(judge.name, *(fingerprint(str(folder / part)) for part in (".", *LABELS)))
-    keys = [f"{name}-{pair_id(*drawn.pair)}" for drawn in pairs]
-    missing = [place for place, key in enumerate(keys) if key not in journal.rows]
-    advance(len(pairs) - len(missing))
-    for start in range(0, len(missing), _BATCH):
-        places = missing[start : start + _BATCH]
-        probabilities = judge.probabilities([pairs[place].pair for place in places])
-        for place, labels in zip(places, probabilities, strict=True):
-            journal.add(keys[place], {"probabilities": labels})
-        advance(len(places))
-    return [journal.rows[key]["probabilities"] for key in keys]
-
-
 def _example(drawn: SampledPair, model: str, labels: Probabilities | None = None) -> Example:
     meta: dict[str, Any] = {"source": "generated", "model": model, "examples": list(drawn.examples)}
     if labels is not None:
         meta["probabilities"] = {label: round(labels[label], _DIGITS) for label in LABELS}
     return Example(id=pair_id(*drawn.pair), premise=drawn.premise, hypothesis=drawn.hypothesis, meta=meta)
-
-
-def write_pairs_and_study(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
-    """Write the file of pairs and the study file, and return their paths; `examples` must not be empty."""
-    pairs, study = folder / PAIRS, folder / STUDY
-    DATASET.write(pairs, examples)
-    write_study(
-        study,
-        head=_HEAD,
-        title="One pair of sentences, how many readings?",
-        benchmark=BENCHMARK,
-        data=pairs,
-        content="\n".join(example.id for example in examples),
-        sets=SETS,
-        seed=seed,
-    )
-    return pairs, study
 
 
 # ---- the command
@@ -314,8 +279,20 @@ def _load_judge(nli: Path | None, skip: bool, device: str | None) -> Predictor |
 def _ask_judge(
     judge: Predictor, journal: Path, console: Console, pairs: Sequence[SampledPair]
 ) -> list[Probabilities]:
+    """Return label probabilities of pairs, calling the model only for pairs that are not in the journal."""
+    folder = Path(judge.name)
+    name = key_of(judge.name, *(fingerprint(str(folder / part)) for part in (".", *LABELS)))
+    keys = [f"{name}-{pair_id(*drawn.pair)}" for drawn in pairs]
     with Journal(journal) as predictions, counting_bar(console, "pairs", len(pairs)) as advance:
-        return ask_judge(judge, pairs, predictions, advance)
+        missing = [place for place, key in enumerate(keys) if key not in predictions.rows]
+        advance(len(pairs) - len(missing))
+        for start in range(0, len(missing), _BATCH):
+            places = missing[start : start + _BATCH]
+            probabilities = judge.probabilities([pairs[place].pair for place in places])
+            for place, labels in zip(places, probabilities, strict=True):
+                predictions.add(keys[place], {"probabilities": labels})
+            advance(len(places))
+        return [predictions.rows[key]["probabilities"] for key in keys]
 
 
 def _finish(made: NewPairs, out: Path, seed: int, console: Console) -> None:
@@ -330,7 +307,18 @@ def _finish(made: NewPairs, out: Path, seed: int, console: Console) -> None:
             (out / name).unlink(missing_ok=True)
         console.print("No pair is left to annotate: give more --prompts or --samples.")
         raise typer.Exit(1)
-    pairs, study = write_pairs_and_study(made.examples, out, seed=seed)
+    pairs, study = out / PAIRS, out / STUDY
+    DATASET.write(pairs, made.examples)
+    write_study(
+        study,
+        head=_HEAD,
+        title="One pair of sentences, how many readings?",
+        benchmark=BENCHMARK,
+        data=pairs,
+        content="\n".join(example.id for example in made.examples),
+        sets=SETS,
+        seed=seed,
+    )
     say(
         console,
         f"Wrote {len(made.examples)} pairs to {pairs} and a study for linguists to {study}: review it, then "

@@ -224,7 +224,8 @@ def _requests(order: RunOrder[ExampleSelection, Options]) -> list[RunRequest]:
 
     @lru_cache
     def capabilities(player: str) -> Capabilities | None:
-        return model_abilities(player, models).capabilities if _is_language_model(player) else None
+        asked = is_model(player) and not player.startswith(("offline/", PREFIX))
+        return model_abilities(player, models).capabilities if asked else None
 
     def reason(player: str, task: Task) -> str:
         if task == "evaluate" and not selection.results:
@@ -259,10 +260,6 @@ def _request(
         title=name,
         shown=run.shown,
     )
-
-
-def _is_language_model(player: str) -> bool:
-    return is_model(player) and not player.startswith(("offline/", PREFIX))
 
 
 def refusal(task: Task, player: str, capabilities: Callable[[], Capabilities | None], rules: Options) -> str:

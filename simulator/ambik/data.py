@@ -179,7 +179,12 @@ def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> LoadedPairs:
     """
     if part not in get_args(Which):
         raise InputError(f"part {part!r}: must be one of {', '.join(get_args(Which))}")
-    loaded = _find_pairs(data)
+    if data == BUILTIN:
+        loaded = _builtin_pairs()
+    else:
+        path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
+        # A registered folder is named by its content and never changes, so it is read only once.
+        loaded = _read_registered(path) if fixed else _read_path(path)
     pairs = tuple(pair for pair in loaded.pairs if part in ("all", part_of(pair), kind_of_pair(pair)))
     if part in KINDS and not pairs and not loaded.faults:
         raise InputError(
@@ -246,14 +251,6 @@ def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
 def load_guidelines(language: str = "en") -> Guidelines:
     """Return the guidelines for people."""
     return Guidelines.model_validate(read_texts(FOLDER / "guidelines.yaml", language))
-
-
-def _find_pairs(data: str | Path) -> LoadedPairs:
-    if data == BUILTIN:
-        return _builtin_pairs()
-    path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
-    # A registered folder is named by its content and never changes, so it is read only once.
-    return _read_registered(path) if fixed else _read_path(path)
 
 
 def _read_path(path: Path) -> LoadedPairs:

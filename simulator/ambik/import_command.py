@@ -70,7 +70,9 @@ def import_ambik(
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(help="the run's name, or prefix of several; default: the file's", callback=check_run_name),
+        typer.Option(
+            help="the run's name, or prefix of several; default: the file's", callback=check_run_name
+        ),
     ] = None,
     duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,

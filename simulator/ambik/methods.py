@@ -20,7 +20,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios
 from simulator.ambik.items import Dataset, Pair, Scenario
@@ -51,9 +51,12 @@ from simulator.ambik.scoring_rules import (
     task_texts,
 )
 from simulator.ambik.terms import DO_NOTHING, NAMES, ROLES, Method, Role
-from simulator.models import Capabilities, ChatModel, Needs, Request, TokenLogprob, Unsupported, sample
+from simulator.models import ChatModel, Needs, Request, TokenLogprob, Unsupported, sample
 from simulator.runner.machines import state_after
 from simulator.seats import View
+
+if TYPE_CHECKING:
+    from simulator.orders import ModelAbilities
 
 SEED: Final = 0
 """The seed of requests at temperature 0: shared by all methods, so that common requests are cached."""
@@ -140,20 +143,8 @@ TOP: Final = 5
 _WITHOUT: Final = "lofreecp, binary or nohelp"
 
 
-class KnownModel(Protocol):
-    """A model, or the description of one that is not loaded yet."""
-
-    @property
-    def name(self) -> str:
-        """``provider/model``."""
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """The model's capabilities."""
-
-
 def refusal(
-    method: Method, generator: KnownModel, chooser: KnownModel | None = None, *, samples: int = 5
+    method: Method, generator: ModelAbilities, chooser: ModelAbilities | None = None, *, samples: int = 5
 ) -> str:
     """Return why models cannot play a method, with the way out; empty if they can."""
     chooses = chooser or generator

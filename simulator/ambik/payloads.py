@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simulator.ambik.annotation.form import check_fields, refuse_errors
+from simulator.ambik.annotation.form import PairFormError, check_fields, errors_of
 from simulator.ambik.forms import form_record, read_answer, read_pair_form
 from simulator.ambik.items import DecideItem, Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
@@ -91,12 +91,12 @@ def annotation_move(reply: Reply, draft: Draft, *, name: str, person: bool) -> M
     """Return an annotator's form. A person's form must not break rules; a model's violations are logged.
 
     Raises:
-        SeatError: if it is not a form, or a person's form breaks rules (`annotation.form.PairFormError`).
+        SeatError: if it is not a form, or a person's form breaks rules (`PairFormError`).
     """
     move = reply.move or {}
     problems = check_fields(draft, move)
-    if person:
-        refuse_errors(problems)
+    if person and (errors := errors_of(problems)):
+        raise PairFormError(errors)
     form = read_pair_form(draft, move, annotator=name)
     fields = ("code", "field", "detail", "level")
     records = [{name: getattr(problem, name) for name in fields} for problem in problems]

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, Final, Literal, NamedTuple
 
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.measures import means
@@ -25,7 +25,6 @@ from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.terms import DEFAULT, NAMES, Settings, remark
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section
-from simulator.stats import Interval
 
 MEASURES: Final[Mapping[str, str]] = {
     "jaccard": "Jaccard (objects)",
@@ -74,37 +73,20 @@ class SetPair(NamedTuple):
         return self.person.decision.item
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleSets:
-    """One run compared with people, on tasks of one type or all.
-
-    Attributes:
-        type: the tasks' type, or ``all``.
-        decisions: number of pairs of a person's and the model's decision.
-        measures: by name; None where no pair counts. `Interval.n` counts pairs of decisions.
-    """
-
-    run: str
-    method: str
-    type: str
-    items: int
-    people: int
-    decisions: int
-    measures: Mapping[str, Interval | None]
-
-
 class Compared(NamedTuple):
     """People's sets compared with models'.
 
     Attributes:
-        rows: for each run, all types first, then by type.
+        rows: one for each run and type, all types first: the numbers of tasks (``items``), ``people`` and
+            pairs of a person's and the model's decision (``decisions``), and ``measures`` by name, None where
+            no pair counts. `Interval.n` counts pairs of decisions.
         people_alone: number of people's decisions left out because no model decided on the task.
         models_alone: number of models' decisions left out because no person decided on the task.
         not_people: number of decisions left out that are not a person's or have no marked actions.
     """
 
     pairs: tuple[SetPair, ...]
-    rows: tuple[PeopleSets, ...]
+    rows: tuple[Mapping[str, Any], ...]
     people_alone: int
     models_alone: int
     not_people: int
@@ -135,9 +117,9 @@ def people_sets_table(compared: Compared) -> Table:
     """Return the comparison as a table with a row for each run and type."""
     rows = [
         (
-            *(row.run, NAMES.get(row.method, row.method), row.type),
-            *(row.items, row.people, row.decisions),
-            *(row.measures[name] for name in MEASURES),
+            *(row["run"], NAMES.get(row["method"], row["method"]), row["type"]),
+            *(row["items"], row["people"], row["decisions"]),
+            *(row["measures"][name] for name in MEASURES),
         )
         for row in compared.rows
     ]
@@ -164,9 +146,13 @@ def sets_section(compared: Compared) -> Section:
     )
 
 
-def _sets_table(rows: Sequence[PeopleSets], heads: Mapping[str, str], name: str) -> Table:
+def _sets_table(rows: Sequence[Mapping[str, Any]], heads: Mapping[str, str], name: str) -> Table:
     cells: list[list[Cell]] = [
-        [row.run, SHORT.get(row.type, row.type), *map(row.measures.get, heads), row.decisions] for row in rows
+        [
+            *(row["run"], SHORT.get(row["type"], row["type"])),
+            *(*map(row["measures"].get, heads), row["decisions"]),
+        ]
+        for row in rows
     ]
     return Table(["run", "type", *heads.values(), Column("decisions", 0)], cells, name=name)
 
@@ -210,7 +196,7 @@ def _size(outcome: Outcome) -> float:
     return float(len(outcome.predicted)) if outcome.decision.was_made else math.nan
 
 
-def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
+def _rows(pairs: Sequence[SetPair]) -> Iterator[Mapping[str, Any]]:
     by_run: dict[tuple[str, str], list[SetPair]] = {}
     for pair in pairs:
         by_run.setdefault((pair.model.decision.run, pair.model.decision.method), []).append(pair)
@@ -219,15 +205,15 @@ def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
             of_kind = [pair for pair in pairs_of_run if kind in (ALL, pair.item.type)]
             clusters = [pair.item.cluster for pair in of_kind]
             columns = {name: [pair.values[name] for pair in of_kind] for name in MEASURES}
-            yield PeopleSets(
-                run=run,
-                method=method,
-                type=kind,
-                items=len({_decision_key(pair.item) for pair in of_kind}),
-                people=len({pair.person.decision.generator for pair in of_kind}),
-                decisions=len(of_kind),
-                measures=means(columns, clusters, counts=("people_size", "model_size")),
-            )
+            yield {
+                "run": run,
+                "method": method,
+                "type": kind,
+                "items": len({_decision_key(pair.item) for pair in of_kind}),
+                "people": len({pair.person.decision.generator for pair in of_kind}),
+                "decisions": len(of_kind),
+                "measures": means(columns, clusters, counts=("people_size", "model_size")),
+            }
 
 
 def _task(decision: Decision) -> Hashable:

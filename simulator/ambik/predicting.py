@@ -129,7 +129,7 @@ def recalibrate(calibrated: Calibrated, settings: Settings) -> Calibrated:
     Raises:
         InputError: if the calibration was stored without its nonconformities.
     """
-    if len(calibrated.nonconformities) != calibrated.n:
+    if not calibrated.complete:
         raise InputError("this calibration has no nonconformities; calibrate on the decisions of its run")
     epsilon = conformal.epsilon_of(settings.target_success)
     return replace(

@@ -193,6 +193,11 @@ class Calibrated:
     run: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def complete(self) -> bool:
+        """True if its nonconformities are known, so that it can be checked and applied to other targets."""
+        return len(self.nonconformities) == self.n
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairForm:

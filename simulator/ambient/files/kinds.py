@@ -150,10 +150,6 @@ def _missing_items(
                 yield Fault(str(file), example.id, line, "cover", message)
 
 
-def _check_datasets(files: Mapping[Path, Read[Example]]) -> tuple[Fault, ...]:
-    return (*(fault for file in files.values() for fault in file.faults), *merge(files).faults)
-
-
 def _check_other(path: Path, spec: TableSpec[Any]) -> tuple[Fault, ...]:
     contents = spec.read(path)
     faults = list(contents.faults)
@@ -186,6 +182,9 @@ TABLES: Final = Tables(
     main=DATASET,
     looks_main=has_sentence,
     read_main=check_dataset,
-    check_main=_check_datasets,
+    check_main=lambda files: (
+        *(fault for file in files.values() for fault in file.faults),
+        *merge(files).faults,
+    ),
     check_other=_check_other,
 )

@@ -5,9 +5,8 @@ A run is named after the model and the file's content, an episode after its row.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -153,31 +152,24 @@ def _rows(published: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
     return EpisodeRows(episode, item, turns, scores, "completed" if published.complete else "truncated")
 
 
-@dataclass
 class _File:
-    """The state of an import.
+    """The state of an import; `statements`: for true-false files, the sentence and the rows of each item."""
 
-    `data`: the dataset, None for one next to the file; `names`: counts of item names so far; `sentences` and
-    `statements`: for true-false files, the sentence and rows of each item.
-    """
-
-    path: Path
-    data: str | None
-    names: Counter[str] = field(default_factory=Counter)
-    sentences: dict[tuple[str, str], str] = field(default_factory=dict)
-    statements: defaultdict[tuple[str, str], list[TrueFalseRecord]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    def __init__(self, path: Path, data: str | None) -> None:
+        self.path = path
+        self._data = data
+        self._names: Counter[str] = Counter()
+        self.statements: dict[tuple[str, str], tuple[str, list[TrueFalseRecord]]] = {}
 
     @cached_property
     def examples(self) -> Mapping[str, Example]:
         """The dataset's examples by id; empty if no dataset is found."""
-        return {example.id: example for example in examples_of_results(self.data, [self.path])}
+        return {example.id: example for example in examples_of_results(self._data, [self.path])}
 
     def name(self, text: str) -> str:
         """Return a unique name for a row's item, which has a number from an example's second row on."""
-        self.names[text] += 1
-        return text if self.names[text] == 1 else f"{text}.{self.names[text]}"
+        self._names[text] += 1
+        return text if self._names[text] == 1 else f"{text}.{self._names[text]}"
 
     def episodes(self, read: Read[Any], make: _Make) -> tuple[list[PublishedEpisode], tuple[Fault, ...]]:
         """Return the episodes of the rows, and a fault for each row that cannot be converted."""
@@ -188,7 +180,7 @@ class _File:
                 episodes += make(record, self)
             except FieldError as error:
                 faults.append(Fault(str(self.path), record.id, line, "format", str(error)))
-        episodes += [true_false_episode(rows, self.sentences[key]) for key, rows in self.statements.items()]
+        episodes += [true_false_episode(rows, sentence) for sentence, rows in self.statements.values()]
         return episodes, tuple(faults)
 
 
@@ -197,15 +189,15 @@ _Make = Callable[[Any, _File], Sequence[PublishedEpisode]]
 
 def _true_false(record: TrueFalseRecord, file: _File) -> Sequence[PublishedEpisode]:
     """Add a row to those of the same sentence, from which `_File.episodes` makes one episode."""
-    group = (record.id, record.side)
     sentence = statement_sentence(record)
     if sentence is None and (example := file.examples.get(record.id)):
         sentence = example.sentence(record.side)
     if sentence is None:
         raise FieldError("prompt: does not contain the sentence; name the dataset with --data")
-    if file.sentences.setdefault(group, sentence) != sentence:
+    known, rows = file.statements.setdefault((record.id, record.side), (sentence, []))
+    if known != sentence:
         raise FieldError("prompt: has a different sentence from earlier rows of this example and side")
-    file.statements[group].append(record)
+    rows.append(record)
     return ()
 
 

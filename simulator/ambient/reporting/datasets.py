@@ -301,7 +301,11 @@ def statistics(examples: Sequence[Example]) -> Values:
         "rewrites": _sizes(example.rewrites(side) for example, side in flagged),
         "disambiguations": _sizes(example.disambiguations for example in ambiguous),
         "labels_differ": tuple(id for id, codes in faults.items() if ("labels", "warning") in codes),
-        "several": tuple(example.id for example in annotated if _repeats_a_label(example)),
+        "several": tuple(
+            example.id
+            for example in annotated
+            if len({reading.label for reading in example.disambiguations}) < len(example.disambiguations)
+        ),
         "faulty": tuple(id for id, codes in faults.items() if any(kind == "error" for _, kind in codes)),
     }
 
@@ -345,11 +349,6 @@ def category_statistics(records: Sequence[CategoryRecord], examples: Sequence[Ex
         "not_whole": sum(bool(record.missing) for record in records),
         "mentions": len(mentions),
     }
-
-
-def _repeats_a_label(example: Example) -> bool:
-    labels = [disambiguation.label for disambiguation in example.disambiguations]
-    return len(set(labels)) < len(labels)
 
 
 def _sizes(groups: Iterable[Sequence[object]]) -> dict[int, int]:

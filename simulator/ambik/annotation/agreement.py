@@ -105,8 +105,10 @@ def pair_agreement(forms: Sequence[PairForm]) -> dict[str, Any]:
     shortlists = {place: lists for place, lists in shortlists.items() if len(lists) > 1}
 
     def share(ratings: Ratings) -> Measure:
-        shares = [_share_of_equal_pairs(rated.values()) for rated in ratings.values()]
-        return mean_measure(shares, list(ratings), number)
+        same = [
+            [one == other for one, other in combinations(rated.values(), 2)] for rated in ratings.values()
+        ]
+        return mean_measure([sum(equal) / len(equal) for equal in same], list(ratings), number)
 
     def kappa(ratings: Ratings, values: Sequence[Hashable]) -> Measure:
         if len(people) == 2:
@@ -147,12 +149,6 @@ def pair_agreement(forms: Sequence[PairForm]) -> dict[str, Any]:
 
 def _rate(pairs: Mapping[int, Mapping[str, Pair]], field: Callable[[Pair], Hashable]) -> Ratings:
     return {place: {who: field(pair) for who, pair in rated.items()} for place, rated in pairs.items()}
-
-
-def _share_of_equal_pairs(values: Iterable[Hashable]) -> float:
-    """Return the share of pairs of annotators with equal values."""
-    same = [first == second for first, second in combinations(values, 2)]
-    return sum(same) / len(same)
 
 
 def _shortlists(pairs: Iterable[Pair]) -> list[frozenset[str]]:

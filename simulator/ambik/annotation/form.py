@@ -122,16 +122,6 @@ def errors_of(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(problem for problem in problems if problem.level == "error")
 
 
-def refuse_errors(problems: Iterable[Problem]) -> None:
-    """Raise if there are errors among the problems.
-
-    Raises:
-        PairFormError: if there is an error; warnings are allowed.
-    """
-    if errors := errors_of(problems):
-        raise PairFormError(errors)
-
-
 def preview(pair: Pair) -> tuple[tuple[str, bool, bool], ...]:
     """Return each line of the plans, and whether the intent and whether the variants accept it.
 

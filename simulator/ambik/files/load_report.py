@@ -108,7 +108,8 @@ def load_report(*files: PairsFile, parts_known: bool = False) -> LoadReport:
         row_level = [
             Fault(file.table.path, pair.id, record.line, code, message, "warning")
             for pair, record in rows
-            for code, message in row_oddities(pair, record)
+            for rule in (_cells, _letters, _lists, _shortlist, _intent, _variants, _step, _plans, _new_kind)
+            for code, message in rule(pair, record)
             if code not in ignored
         ]
         warnings += [*file_level, *_merge_shared(row_level)]
@@ -169,12 +170,6 @@ def _cell_lengths(record: Record) -> Mapping[str, int]:
 
 
 # ---- the rules
-
-
-def row_oddities(pair: Pair, record: Record) -> Iterator[Oddity]:
-    """Yield the oddities of a row."""
-    for rule in (_cells, _letters, _lists, _shortlist, _intent, _variants, _step, _plans, _new_kind):
-        yield from rule(pair, record)
 
 
 def _cells(pair: Pair, record: Record) -> Iterator[Oddity]:

@@ -31,7 +31,7 @@ from simulator.ambik.files.pairs import TITLES, PairsFile
 from simulator.ambik.files.published import METRICS, Logprobs, MetricCase, ResultRow, decisions_of
 from simulator.ambik.items import BENCHMARK, Pair, PairItem, Scenario
 from simulator.ambik.measures import measures, overall_measure
-from simulator.ambik.metrics import agrees, computed_value, expected_value
+from simulator.ambik.metrics import agrees, computed_value
 from simulator.ambik.predicting import ScoredDecision, apply_threshold, calibrate, prepare
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.groups import Material, from_lines
@@ -203,7 +203,7 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
         row: list[Cell] = [case.id, case.metric]
         data[case.id] = {"metric": case.metric}
         for mode in modes:
-            value, right, agreed = computed_value(case, mode), expected_value(case, mode), agrees(case, mode)
+            value, right, agreed = computed_value(case, mode), getattr(case, mode), agrees(case, mode)
             if mode not in case.modes:
                 row += ["", _in_words(value)]
                 continue

@@ -231,7 +231,9 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
         ]
         firsts = (played[0] for played in episodes)
         for key, members in _group_by(lambda line: configuration(line.decision), firsts).items():
-            made, threshold = [line.decision for line in members], _threshold(members)
+            made = [line.decision for line in members]
+            same = len({line.threshold and line.threshold.q_hat for line in members}) == 1
+            threshold = members[0].threshold if same else None
             fitting = _fitting_calibration(calibrating, made[0], threshold) if key[0] in CONFORMAL else []
             if key[0] in CONFORMAL and not (fitting or threshold) and any(x.threshold for x in members):
                 raise InputError(
@@ -280,12 +282,6 @@ def _episodes(lines: Iterable[DecisionLine]) -> list[list[DecisionLine]]:
     """Return the lines of each episode, sorted by turn."""
     episodes = _group_by(lambda line: line.episode, lines).values()
     return [sorted(played, key=lambda line: line.fields.turn) for played in episodes]
-
-
-def _threshold(lines: Sequence[DecisionLine]) -> Calibrated | None:
-    """Return the common threshold of all lines; None if there is none, or there are several."""
-    values = {None if line.threshold is None else line.threshold.q_hat for line in lines}
-    return lines[0].threshold if len(values) == 1 else None
 
 
 # ---- kinds of pairs, and baselines

@@ -144,9 +144,6 @@ def _result(group: Group, name: str, switches: Switches) -> Result:
     settings = replace(group.settings, **switches)
     calibrated, remarks = _threshold_of(group, settings, switches)
     outcomes = tuple(outcome(decision, calibrated, settings) for decision in group.decisions)
-    report = None
-    if calibrated is not None and len(calibrated.nonconformities) == calibrated.n:
-        report = report_of(calibrated, outcomes, settings)
     return Result(
         **{**vars(group), "settings": settings},
         name=name,
@@ -154,7 +151,7 @@ def _result(group: Group, name: str, switches: Switches) -> Result:
         outcomes=outcomes,
         measures=measures(outcomes, settings),
         calibrated=calibrated,
-        coverage=report,
+        coverage=report_of(calibrated, outcomes, settings) if calibrated and calibrated.complete else None,
         remarks=remarks,
     )
 
@@ -247,10 +244,8 @@ def summary_section(reader: LogReader, run: str, *, exclude_aborted: bool = Fals
     measured = measures(outcomes, options.settings) if outcomes else None
     exchange = exchange_measures(exchanges_of(played))
     # Without the calibration's data in this log, its guarantee cannot be checked.
-    complete = calibrated is not None and len(calibrated.nonconformities) == calibrated.n
-    report = (
-        report_of(calibrated, outcomes, options.settings) if calibrated and complete and outcomes else None
-    )
+    checked = calibrated if calibrated and calibrated.complete and outcomes else None
+    report = report_of(checked, outcomes, options.settings) if checked else None
     baselines = _baselines(outcomes, options) if outcomes else {}
     remarks = [f"{forms} forms"] if forms else []
     if measured is not None:

@@ -257,7 +257,7 @@ def test_people_s_sets_stand_beside_conformal_ones(log: Office, language: str) -
         [one for run in (LOFREE, KNOWNO) for one in run_at_target(read_run(log.reader, run)).outcomes],
     )
     for row in found.rows:
-        one = row.measures["jaccard"]
+        one = row["measures"]["jaccard"]
         assert one is not None
         assert one.bracketed() in words(answer)
     assert SECRET not in answer["html"]

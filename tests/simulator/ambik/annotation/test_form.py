@@ -19,13 +19,14 @@ from simulator.ambik.annotation.form import (
     pair_problems,
     preview,
     problem_table,
-    refuse_errors,
 )
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.forms import form_record, read_pair_form
 from simulator.ambik.items import Draft
+from simulator.ambik.payloads import annotation_move
 from simulator.ambik.records import PairForm
 from simulator.errors import SeatError
+from simulator.seats import Reply
 
 Move = dict[str, Any]
 
@@ -171,11 +172,11 @@ def test_an_unfinished_form_can_be_checked(draft: Draft, move: Move) -> None:
 
 def test_only_errors_refuse(draft: Draft, move: Move) -> None:
     warned = check_pair_form(draft, read_pair_form(draft, move | {"indirect": ""}))
-    refuse_errors(warned)
-    assert errors_of(warned) == ()
-    wrong = check_pair_form(draft, read_pair_form(draft, move | {"indirect": "", "question": "Which."}))
+    assert warned and errors_of(warned) == ()
+    annotation_move(Reply(move=move | {"indirect": ""}), draft, name="ann", person=True)
+    wrong = Reply(move=move | {"indirect": "", "question": "Which."})
     with pytest.raises(PairFormError, match="question mark") as caught:
-        refuse_errors(wrong)
+        annotation_move(wrong, draft, name="ann", person=True)
     assert caught.value.problems == (Problem("question_mark", "question"),)
     assert (caught.value.code, caught.value.cause) == ("pair", "annotator")
 

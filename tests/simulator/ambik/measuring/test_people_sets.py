@@ -73,18 +73,18 @@ def test_what_is_acceptable_is_asked_of_both() -> None:
     found = compare_sets([person(FORK)], [model(GLASS, covered=None)])
     assert found.pairs[0].values["people_covered"] == 0
     (row, *_) = found.rows
-    assert row.measures["model_covered"] is None
-    assert row.measures["people_covered"] is not None and row.measures["people_covered"].n == 1
+    assert row["measures"]["model_covered"] is None
+    assert row["measures"]["people_covered"] is not None and row["measures"]["people_covered"].n == 1
 
 
 def test_empty_sets_do_not_count_where_they_mean_nothing() -> None:
     found = compare_sets([person(WOOD)], [model()])
-    row = found.rows[0].measures
+    row = found.rows[0]["measures"]
     assert row["model_in_people"] is None
     assert row["people_in_model"] is not None and row["people_in_model"].value == 0
     assert row["jaccard"] is not None and row["jaccard"].value == 0
     nothing = compare_sets([replace(person(WOOD), chosen=(), asked=True)], [model()])
-    assert nothing.rows[0].measures["jaccard"] is None
+    assert nothing.rows[0]["measures"]["jaccard"] is None
 
 
 def test_only_the_same_task_in_the_same_dialogue_is_compared() -> None:
@@ -115,18 +115,18 @@ def test_rows_are_by_run_and_type_with_intervals_over_pairs() -> None:
     found = compare_sets(
         people, [*models, *(replace(one, decision=replace(one.decision, run="r2")) for one in models)]
     )
-    whole = [row for row in found.rows if row.type == "all"]
-    assert [(row.run, row.items, row.people, row.decisions) for row in whole] == [
+    whole = [row for row in found.rows if row["type"] == "all"]
+    assert [(row["run"], row["items"], row["people"], row["decisions"]) for row in whole] == [
         ("r1", 6, 2, 12),
         ("r2", 6, 2, 12),
     ]
-    types = {row.type: row.decisions for row in found.rows if row.run == "r1"}
+    types = {row["type"]: row["decisions"] for row in found.rows if row["run"] == "r1"}
     assert types["all"] == 12 == sum(types.values()) - 12
-    overlap = whole[0].measures["jaccard"]
+    overlap = whole[0]["measures"]["jaccard"]
     assert overlap is not None and overlap.n == 12
     assert overlap.value == pytest.approx((1 / 2 + 1 + 4 * 2 / 3) / 6)
     assert overlap.low < overlap.value < overlap.high
-    asks = whole[0].measures["several_as_asked"]
+    asks = whole[0]["measures"]["several_as_asked"]
     assert asks is not None and asks.value == pytest.approx(5 / 6)
 
 

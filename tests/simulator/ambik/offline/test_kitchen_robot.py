@@ -16,7 +16,6 @@ from simulator.ambik.players import ROBOTS, OfflineRobot
 from simulator.ambik.playing import RobotKnows, blind_item
 from simulator.ambik.selection import pair_items
 from simulator.ambik.terms import APPLIANCES
-from simulator.errors import InputError
 from simulator.seats import View
 
 HOME = (
@@ -242,11 +241,6 @@ async def test_questions_are_in_the_language_of_the_page(items):
     assert english.text.isascii()
     assert "？" in chinese.text
     assert len(chinese.trace["why"]) == len(chinese.trace["why_zh"]) > 0
-
-
-def test_a_robot_of_another_name_is_refused():
-    with pytest.raises(InputError, match="the built-in robots are offline/kitchen"):
-        OfflineRobot("offline/cook")
 
 
 def test_options_for_people_are_two_to_five_and_rest_on_nothing_hidden(items):

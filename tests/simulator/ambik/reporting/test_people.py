@@ -237,13 +237,13 @@ def sets(tmp_path_factory):
     ],
 )
 def test_peoples_sets_are_compared_with_each_run(sets, run, expected):
-    rows = [row for row in sets.data["rows"] if row.run == run]
-    assert [row.type for row in rows] == ["all", "preferences"]
+    rows = [row for row in sets.data["rows"] if row["run"] == run]
+    assert [row["type"] for row in rows] == ["all", "preferences"]
     for row in rows:
-        assert (row.items, row.people, row.decisions) == (1, 2, 2)
+        assert (row["items"], row["people"], row["decisions"]) == (1, 2, 2)
         for name, value in expected.items():
-            assert row.measures[name].value == pytest.approx(value), name
-            assert row.measures[name].n == 2
+            assert row["measures"][name].value == pytest.approx(value), name
+            assert row["measures"][name].n == 2
     overlap, sizes = (table.rows for table in sets.tables)
     shown = next(row for row in overlap if row[0] == run)
     assert [one.value for one in shown[2:5]] == pytest.approx(list(expected.values())[:3])
