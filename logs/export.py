@@ -64,6 +64,7 @@ _PEOPLE = (
     f"UNION SELECT participant_id FROM assignments WHERE run_id IN ({_OF_RUNS}) "
     f"UNION SELECT annotator FROM judgments WHERE episode_id IN ({_EPISODES})"
 )
+_OF_EPISODES = ("turns", "model_calls", "endings", "scores")
 # Conditions of the rows that belong to the chosen runs, by table.
 _CHOSEN = {
     "runs": f"id IN ({_OF_RUNS})",
@@ -71,11 +72,8 @@ _CHOSEN = {
     "participants": f"id IN ({_PEOPLE})",
     "identities": f"participant_id IN ({_PEOPLE})",
     "episodes": f"run_id IN ({_OF_RUNS})",
-    "turns": f"episode_id IN ({_EPISODES})",
-    "model_calls": f"episode_id IN ({_EPISODES})",
-    "endings": f"episode_id IN ({_EPISODES})",
+    **dict.fromkeys(_OF_EPISODES, f"episode_id IN ({_EPISODES})"),
     "judgments": f"episode_id IN ({_EPISODES}) OR (episode_id IS NULL AND item_hash IN ({_ITEMS}))",
-    "scores": f"episode_id IN ({_EPISODES})",
     "assignments": f"run_id IN ({_OF_RUNS})",
     "events": f"run_id IN ({_OF_RUNS}) OR episode_id IN ({_EPISODES})",
 }
@@ -94,11 +92,8 @@ _IN = {
     "participants": f"id NOT IN ({_OUT})",
     "identities": _PERSON_IN,
     "episodes": f"id NOT IN ({_EPISODES_OUT})",
-    "turns": _EPISODE_IN,
-    "model_calls": _EPISODE_IN,
-    "endings": _EPISODE_IN,
+    **dict.fromkeys(_OF_EPISODES, _EPISODE_IN),
     "judgments": f"{_EPISODE_IN} AND annotator NOT IN ({_OUT})",
-    "scores": _EPISODE_IN,
     "assignments": _PERSON_IN,
     "events": f"{_EPISODE_IN} AND {_PERSON_IN}",
 }

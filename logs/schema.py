@@ -53,7 +53,6 @@ class Column:
 
     Attributes:
         kind: type of its values; a ``big integer`` is stored as decimal text, ``json`` as text.
-        meaning: its documentation.
         unit: unit of its values; empty if they have none.
         values: the allowed values; empty if all are.
         references: ``table.column`` that it refers to; empty if none.

@@ -123,7 +123,6 @@ class AskingRecords:
         askings: the records, sorted by benchmark, run, item and episode.
         left_out: reason -> number of episodes that were left out.
         aborted: cause -> number of episodes that a failing seat aborted; they were not right in the end.
-        exclude_aborted: True if aborted episodes were left out.
     """
 
     askings: tuple[Asking, ...]

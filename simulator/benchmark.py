@@ -305,7 +305,6 @@ class Benchmark(Generic[ItemT, RulesT]):
         view: returns the blocks shown to a person in a seat; by default the dialogue.
         reveal: returns the blocks that everybody may see at the end; by default the dialogue.
         reports: build the sections that `askback report NAME` adds to the metrics.
-        report: further settings and outputs of that command.
         judging: forms in which people judge episodes and items, each loaded on first use; judgments of a
             run's items are rows of the run's judgment frame.
         desks: the desks at which researchers judge, each loaded on first use; texts are in ``desks.yaml``.

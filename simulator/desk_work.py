@@ -32,7 +32,6 @@ class Work(NamedTuple, Generic[FormT]):
         deciding: True if the form settles a disagreement.
         again: True if the rater has judged it before.
         left: the number of things in the queue, including this one.
-        differing: the number of disagreements that the rater may settle.
         last: the name of the thing that the rater judged last; empty for none.
         later: the name of the next thing after this one; empty for none.
     """

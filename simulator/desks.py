@@ -47,9 +47,7 @@ class Field:
         words: the prefix of the texts of choices; by default ``DESK.NAME``.
         names: returns for a language the name and note of each choice, if they are not in texts; an empty
             name is for `words`.
-        sends: True if choosing sends the form.
         several: another field; this one is asked only while two or more of its choices are ticked.
-        rows: the height of a text field.
         keys: keyboard keys, one for each choice, or the key that focuses a text; by default digits.
         usual: the choice that is assumed if none is made.
         free: True if a choice can be undone.
@@ -116,7 +114,6 @@ class Sheet(NamedTuple):
     """The current state of a form that a rater fills in step by step.
 
     Attributes:
-        groups: the groups that can be filled in now.
         lacks: what is missing before the form can be finished.
         doubt: a question to confirm before finishing it; empty for none.
     """

@@ -134,7 +134,6 @@ class Option:
         name: the option's name, if it differs from the field's, such as ``turn_limit``.
         kind: the option's type, if it differs from the field's: a `Path` that is logged as text.
         unset: True if the option has no default: unless it is typed, the data or the model decide.
-        hidden: True if the field is not an option.
         sparse: True to log only values other than the default, as older logs do not have the field.
     """
 

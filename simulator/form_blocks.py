@@ -32,7 +32,6 @@ class Choice(NamedTuple):
     """A choice of a field.
 
     Attributes:
-        value: the value that is sent.
         label: the label; by default the text ``field.FIELD.VALUE``, or the value.
         note: an explanation in the language of the page.
     """
@@ -79,7 +78,6 @@ class Field(NamedTuple):
         when: the condition under which it is shown; by default always.
         among: a unique name among fields that share a name.
         own_words: True if it is filled in in the language of the page, not the item's.
-        rows: the height of a text field.
         marks: the list field whose entries, and `words`, are marked in the text below this field.
         words: see `marks`.
         picks: the list field whose entries can be inserted by a click; for an entry, its list.
@@ -149,7 +147,6 @@ class Part(NamedTuple):
     Attributes:
         number: the number of the step; 0 for none.
         when: the condition under which it is shown; by default always.
-        folded: True if it is collapsed at first.
         beside: True if wide screens show the blocks side by side.
     """
 
@@ -218,7 +215,6 @@ class Form(NamedTuple):
     are shown at their fields.
 
     Attributes:
-        blocks: fields and other blocks.
         check: checks values by name, for a language; the rules of single fields are checked on sending.
         send: the label of the button that sends the form, if not the usual one.
         keys: a description of keyboard shortcuts, which can be switched off.

@@ -45,11 +45,7 @@ ProblemT = TypeVar("ProblemT", bound=Problem)
 
 
 class SeatFormError(SeatError, Generic[ProblemT]):
-    """A form from a seat that breaks rules; it can be corrected.
-
-    Attributes:
-        problems: all broken rules, with their fields.
-    """
+    """A form from a seat that breaks rules; it can be corrected."""
 
     def __init__(self, problems: Sequence[ProblemT], seat: str, *, code: str, said: str = "") -> None:
         super().__init__(said or " ".join(map(str, problems)), seat, code=code)

@@ -59,7 +59,6 @@ class Frames:
         log: reader of the log; None if only files are reported.
         files: files and folders to report in addition to the runs.
         settings: an instance of the benchmark's `simulator.benchmark.ReportSpec.settings`, or None.
-        exclude_aborted: whether to leave out episodes aborted by a failing seat.
         out: the folder to write the report to; None if it is only shown.
         draws: whether to draw figures, which takes time.
         problems: problems with the files, collected as they are read.

@@ -28,7 +28,6 @@ class View:
     """Everything a seat may see when it is to move.
 
     Attributes:
-        seat: the seat that is to move.
         number: the number that this turn will have.
         language: ``en`` or ``zh``.
         lines: the dialogue so far, first turn first.

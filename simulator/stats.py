@@ -48,7 +48,6 @@ class Interval(NamedTuple):
     """An estimate with its 95 % confidence interval.
 
     Attributes:
-        value: the estimate.
         low: lower end; None if there is no interval (see `interval_of`).
         high: upper end; None if there is no interval.
         n: number of observations.

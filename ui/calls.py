@@ -54,7 +54,6 @@ class StartCall(Call):
     Attributes:
         item: index of the item; None for a random one.
         item_language: language of the item, if it can be chosen.
-        others: who sits in each other seat.
         rules: the other choices of the entry page.
     """
 
@@ -85,7 +84,6 @@ class MoveCall(Call):
         keys_used: True if it was sent by keyboard.
         pasted: number of characters that were pasted or dropped in.
         answers: answers to the study's own questions, by question id.
-        filled: values of a form.
     """
 
     render: _Render

@@ -194,19 +194,11 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
-class FormField:
-    """A field of the form."""
-
-    group: Group
-    option: OptionField
-
-
-@dataclass(frozen=True, slots=True)
 class RunForm:
-    """The form of a benchmark's runs."""
+    """The form of a benchmark's runs, whose fields are in groups."""
 
     benchmark: Benchmark[Any, Any]
-    fields: tuple[FormField, ...]
+    fields: tuple[tuple[Group, OptionField], ...]
     offered: frozenset[str]
 
     def read_values(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,7 +207,7 @@ class RunForm:
         Raises:
             InputError: if an option or its value is not allowed.
         """
-        known = {field.option.name: field.option for field in self.fields}
+        known = {option.name: option for _, option in self.fields}
         chosen: dict[str, Any] = {}
         for name, value in values.items():
             if name not in known:
@@ -233,7 +225,7 @@ class RunForm:
 
     def words(self, values: Mapping[str, Any]) -> list[str]:
         """Return the command that plays the chosen values, without the program: ``run NAME --…``."""
-        chosen = (field.option for field in self.fields if field.option.name in values)
+        chosen = (option for _, option in self.fields if option.name in values)
         typed = (word for option in chosen for word in option.words(values[option.name]))
         return ["run", self.benchmark.name, *typed]
 
@@ -272,7 +264,7 @@ def run_form(benchmark: Benchmark[Any, Any], models: Sequence[str]) -> RunForm:
     groups: dict[str, Group] = dict.fromkeys(seats, "seats")
     groups |= dict.fromkeys(options_of(spec.selection), "items")
     groups |= dict.fromkeys(options_of(spec.rules), "rules")
-    fields = []
+    fields: list[tuple[Group, OptionField]] = []
     for name, declared in run_options(benchmark).items():
         if name not in groups and name not in _RUN:
             continue
@@ -286,8 +278,8 @@ def run_form(benchmark: Benchmark[Any, Any], models: Sequence[str]) -> RunForm:
             option = replace(option, kind="menu", choices=_data(benchmark.name), help="")
         if option.kind != "file":
             group = groups.get(name, "run") if name not in RUN_OPTIONS else "run"
-            fields.append(FormField(group, option))
-    offered = frozenset(name for field in fields if field.group == "seats" for name in field.option.choices)
+            fields.append((group, option))
+    offered = frozenset(name for group, option in fields if group == "seats" for name in option.choices)
     return RunForm(benchmark, tuple(fields), offered)
 
 

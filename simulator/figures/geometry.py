@@ -49,9 +49,7 @@ class Boxes:
     """The bars of one mark; x positions and widths count categories (0, 1, …).
 
     Attributes:
-        x: centre of each bar.
         bottom: the value at which each bar starts.
-        width: width of every bar.
     """
 
     mark: Bars | Stacked

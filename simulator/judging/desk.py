@@ -41,11 +41,7 @@ ModelT = TypeVar("ModelT", bound=Form)
 
 
 class DeskFormError(InputError, Generic[ProblemT]):
-    """A form from a desk that breaks rules; it can be corrected, and nothing is written.
-
-    Attributes:
-        problems: all broken rules, with their fields.
-    """
+    """A form from a desk that breaks rules; it can be corrected, and nothing is written."""
 
     def __init__(self, problems: Sequence[ProblemT]) -> None:
         super().__init__(" ".join(map(str, problems)))
@@ -59,7 +55,6 @@ class Opinions(Generic[FormT]):
     Attributes:
         blind: rater -> their latest form, in the order of their first forms.
         decided: the latest form that ended a discussion, if any.
-        decider: the rater who decided.
     """
 
     blind: Mapping[str, FormT] = field(default_factory=dict)

@@ -369,7 +369,6 @@ class SeatPage:
             during the task, ``done`` at the end.
         due: the move that this seat is to make; while it waits, the last one that it made.
         waits_for: the seat that is next to move; empty if that is this one, or none.
-        moves: the moves of the task so far.
         first: the number of the first of them in the log.
         warning: the problem of another seat.
     """

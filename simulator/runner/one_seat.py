@@ -69,9 +69,7 @@ class OneSeatTable(ABC, Generic[ItemT, StepT]):
     """The live objects of an episode, passed as the graph's context, never in its state.
 
     Attributes:
-        who: the seat's occupant.
         record: writes a turn to the log; the turn counts once it returns.
-        SEAT: name of the seat.
         NODES: step kind -> node of the graph.
         FLOW: node -> the nodes that may follow it, besides the end.
     """

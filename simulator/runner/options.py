@@ -250,7 +250,6 @@ class Engine:
     Attributes:
         executor: ``local``, ``ray`` or ``ray:ADDRESS``.
         workers: number of processes; None to choose.
-        resources: resources of the seats, on a cluster.
     """
 
     executor: str = LOCAL

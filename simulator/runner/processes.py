@@ -36,8 +36,6 @@ class StartedRun:
     """A started ``run`` command.
 
     Attributes:
-        words: its arguments.
-        output: file with its output.
         stopped: set when a user stops it.
     """
 

@@ -122,7 +122,6 @@ class StudyCard:
 
     Attributes:
         task: what participants do, as a key to the texts of the benchmark's pages.
-        languages: the languages of its pages.
         closed: True if its researchers admit nobody; a study that is neither open nor closed is full.
         builtin: True if it comes with Askback: its pay is then the paper's, not a promise.
     """
@@ -173,7 +172,6 @@ class Sets(NamedTuple):
     """A participant's place among the sets that they may do.
 
     Attributes:
-        most: the most sets that they may do.
         completion: code and URL, once a set is done.
         messages: messages from researchers that are not acknowledged yet.
     """

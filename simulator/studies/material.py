@@ -41,7 +41,6 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     """A study, as read by its benchmark.
 
     Attributes:
-        reads: the model of the settings.
         reader: a reader of the log with the runs that settings name; None if only the cells are needed.
 
     Raises:

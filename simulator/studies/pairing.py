@@ -80,7 +80,6 @@ class Task:
         made: the time of creation.
         status: how it ended; None if it has not.
         cause: the seat that caused an abort.
-        message: the reason of an abort.
     """
 
     number: int
@@ -103,7 +102,6 @@ class Lobby:
 
     Attributes:
         stale_after: see `Place.stale`.
-        tasks: all tasks, in the order of creation.
         guests: people in live sets, with their places.
         withdrawn: people who have withdrawn or were excluded.
         seen: when a set's browser was last present, by set.

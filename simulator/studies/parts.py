@@ -142,7 +142,6 @@ class StudySettings(Fields):
     """Settings of every study; benchmarks add their own fields.
 
     Attributes:
-        show_result: True if participants see their result at the end.
         languages: the languages of the pages; a benchmark's own texts are English.
     """
 

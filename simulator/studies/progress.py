@@ -33,7 +33,6 @@ class StudyProgress:
     """Progress of an entire study.
 
     Attributes:
-        places: all places, in the order assigned.
         closed_since: when it was closed for new participants; None if it is open.
         pairs: tasks of paired people (`count_pairs`); empty without pairing.
     """

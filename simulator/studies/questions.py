@@ -91,7 +91,6 @@ class Question(BaseModel):
         right: the right answer of a comprehension question or attention check; a list for ``choices``.
         choices: logged value -> text (by language) of each choice; a list if both are the same.
         points: the number of points of a scale, which begins at 1.
-        ends: labels of the two ends of a scale.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

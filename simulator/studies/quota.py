@@ -46,7 +46,6 @@ class Place:
         number: 1, 2, 3, … in the order assigned.
         cell: the cell; None, like `seed`, if the person has been erased.
         attempt: the number of restarts of the set.
-        since: when the place was first assigned.
         moved_at: the time of the last activity.
         continues: the id of the expired place that this one continues.
         reason: the reason of its state, if it is logged.

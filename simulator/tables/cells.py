@@ -65,7 +65,6 @@ class Table:
         columns: current names of the named columns, in the file's order.
         renamed: current name -> name in the file, where they differ.
         records: the records with a cell for each column.
-        faults: the faults of all other records.
         spans: first line -> last line of every record, faulty ones included.
     """
 

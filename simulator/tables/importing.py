@@ -45,7 +45,6 @@ class Receipt(NamedTuple):
 
     Attributes:
         new: whether the run was not in the log before.
-        episodes: number of episodes of the run.
         added: number of episodes that were not complete in the log before.
     """
 

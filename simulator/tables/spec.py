@@ -55,7 +55,6 @@ class TableSpec(Generic[RowT]):
     """A kind of file.
 
     Attributes:
-        name: key of the kind.
         title: name of the kind in messages.
         matches: returns True if an object is a row of such a file; CSV files pass their columns as keys.
         csv: whether the file is CSV, not JSON.

@@ -42,7 +42,6 @@ class Offer:
     Attributes:
         title: title in the page's language.
         minutes: how long a set takes; empty if unknown.
-        pay: pay for a set.
     """
 
     card: StudyCard
@@ -61,8 +60,6 @@ class PageContext:
         steps: stage -> step of the study, in order; a step's title is ``study.step_…``.
         view: what the seat may see (`simulator.runner.machines.SeatPage`).
         card: the study of the episode; None in free play.
-        sets: the participant's progress through their sets.
-        notice: message above the reply box.
         seat: the viewer's seat; None for benchmarks that do not need it.
     """
 

@@ -51,17 +51,14 @@ class Address:
 
     Attributes:
         path: `RESEARCH` or one of `PLACES`.
-        tab: part of the run.
         benchmark: filter for the list of runs, or the benchmark whose data is browsed.
         setup: filter for the list of runs.
         outcome: filter: ``success``, ``part``, ``failure`` or ``unscored`` by the headline, or a page's own.
         status: filter: how an episode ended.
         text: filter: words that a turn contains.
-        reviewer: name of the rater.
         data: data set to browse, or set of cases to judge at a desk.
         item: item of the data set, or case at a desk, to show.
         step: turn of a logged episode after which to show its state.
-        desk: desk to judge at.
         raters: number of raters per case at a desk.
         by: how the table of asking splits its rows further: ``kind``, ``user`` or ``both``.
         runs: runs to report or compare.

@@ -57,7 +57,6 @@ class Visit:
 
     Attributes:
         t: texts of the interface.
-        at: address of the page.
         again: hidden field whose change rebuilds the page.
     """
 

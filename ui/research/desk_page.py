@@ -64,7 +64,6 @@ class DeskCall(BaseModel):
         key: idempotency key, made by the browser once per form.
         item: name of the judged case.
         form: values by field.
-        decides: True if it decides where raters differ.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -55,7 +55,6 @@ class Cell(NamedTuple):
     """An estimate with its interval, as text and as a bar from `low` to `high`, in percent of the scale.
 
     Attributes:
-        at: position of the estimate.
         zero: position of zero; None if it is not within the scale.
     """
 

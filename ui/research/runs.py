@@ -48,7 +48,6 @@ class RunCard:
         cost: cost in US dollars of the calls with a known price; None if no model was called.
         unpriced: number of calls whose price is unknown.
         tabs: parts of the run's pages: the common ones, and the benchmark's own.
-        links: links on the run's page.
     """
 
     run: Run

@@ -65,7 +65,7 @@ class StartPage:
             elem_classes=["rs-code"],
             elem_id="command",
         )
-        inputs, options = list(fields.values()), {field.option.name: field.option for field in form.fields}
+        inputs, options = list(fields.values()), {option.name: option for _, option in form.fields}
 
         def chosen_values(values: tuple[Any, ...]) -> dict[str, Any]:
             return {name: parse(options[name], value) for name, value in zip(fields, values, strict=True)}
@@ -87,9 +87,8 @@ class StartPage:
     def _put_fields(self, form: RunForm, group: Group, fields: dict[str, Any]) -> None:
         t, prefix = self.visit.t, f"{DECLARED}.{form.benchmark.name}"
         with gr.Row(equal_height=True):
-            for field in form.fields:
-                if field.group == group:
-                    option = field.option
+            for its_group, option in form.fields:
+                if its_group == group:
                     label = t.get(f"{prefix}.seat.{option.name}", "") if group == "seats" else ""
                     fields[option.name] = option_input(t, option, option.default, label)
 

@@ -203,7 +203,6 @@ class StandIn:
 
     Attributes:
         address: the value for ``--base-url``.
-        asked: the number of answers given.
     """
 
     def __init__(self, seconds: float, port: int) -> None:

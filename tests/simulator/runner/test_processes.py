@@ -131,6 +131,6 @@ def test_the_command_is_what_was_chosen_beside_the_usual() -> None:
 def test_every_benchmark_has_a_form_whose_seats_have_somebody(tmp_path: Path) -> None:
     for benchmark in catalog.installed():
         form = run_form(benchmark, [])
-        seats = [field.option for field in form.fields if field.group == "seats"]
+        seats = [option for group, option in form.fields if group == "seats"]
         assert seats and all(option.choices for option in seats)
         assert form.read_values({option.name: option.default for option in seats}) == {}
