@@ -116,7 +116,6 @@ class Statistics:
     """Task counts.
 
     Attributes:
-        tasks: number of tasks.
         uncertainties: number of tasks by number of nodes, not counting the opening.
         depth: number of tasks by depth of the tree.
     """

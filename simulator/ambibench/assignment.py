@@ -48,7 +48,6 @@ class Settings(StudySettings):
 
     Attributes:
         setting: ``instruction`` (4.2), ``multiple`` (4.3) or ``wug``.
-        kind: kind of instruction.
         location_word: see `features.instruction`.
     """
 

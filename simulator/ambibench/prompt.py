@@ -106,7 +106,6 @@ class Prompt(Labelled):
     """An instruction and labelled examples; `scored_positions` returns the labels asked for.
 
     Attributes:
-        id: unique in the data set.
         x_is: the coded value of the salient feature that is labelled X (polarity).
         seed: the seed from which the prompt is drawn, given the other choices.
         fold: the held-out pair, in finetuning and its evaluation.

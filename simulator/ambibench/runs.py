@@ -89,14 +89,7 @@ class Part:
 
 
 class TrialSelection(Drawing, Selection):
-    """The items to play, and how built-in ones are drawn.
-
-    Attributes:
-        setting: a comma-separated list; None for the data's default settings.
-        kind: kind of instruction; None as in the paper: both in 4.2, uninformative in 4.3.
-        fold: the held-out pair of ft_eval; None for all three.
-        duplicates: how to treat repeated items without an id.
-    """
+    """The items to play, and how built-in ones are drawn."""
 
     setting: str | None = Field(
         default=None,

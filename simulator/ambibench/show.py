@@ -232,10 +232,8 @@ def points(*, single: bool) -> Points:
 def spans(text: str, feedback: Feedback | None, form: Format | None) -> tuple[Span, ...]:
     """Return a trial's text split into styled spans.
 
-    Args:
-        text: as sent to a model.
-        feedback: on the previous example, if it is shown now.
-        form: format of the examples; None if the text has none.
+    `feedback`: on the previous example, if it is shown now. `form`: format of the examples; None if the text
+    has none.
     """
     if form is None:
         return (Span(text, "due"),)

@@ -52,8 +52,6 @@ class TrainConfig(Fields):
     """Settings of a finetuning; batch size 1 as in the paper, prompts reshuffled in each epoch.
 
     Attributes:
-        method: ``lora`` trains low-rank adapters on all linear layers, ``full`` all weights.
-        rate: AdamW's peak learning rate.
         prompt_weight: weight of the prompt's tokens in the loss; the completion's have 1 (paper: .1).
         rank: rank of the adapters.
         alpha: scale of the adapters, divided by the rank.
@@ -166,14 +164,11 @@ def finetune(
     `out` then contains the adapter (which names its base) or the complete model, the tokenizer, the losses
     (``curve.json``), and the settings (``askback.json``).
 
-    Args:
-        base: a folder, or an id that transformers knows.
-        records: with ``prompt`` and ``completion`` each.
-        out: created if missing; files of the same names are replaced.
-        config: settings of the finetuning.
-        name: name by which an adapter finds its base (``local/smollm2``); default: `base`.
-        facts: further entries of ``askback.json`` (fold, variant, data seed).
-        progress: called with the number of updates made and the latest loss of a completion.
+    `base`: a folder, or an id that transformers knows. `records`: with ``prompt`` and ``completion`` each.
+    `out`: created if missing; files of the same names are replaced. `name`: name by which an adapter finds
+    its base (``local/smollm2``); default: `base`. `facts`: further entries of ``askback.json`` (fold,
+    variant, data seed). `progress`: called with the number of updates made and the latest loss of a
+    completion.
 
     Returns:
         The losses of each update.

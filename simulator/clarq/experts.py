@@ -45,9 +45,7 @@ class Situation:
     """The view of every expert.
 
     Attributes:
-        task: the task; its language is the dialogue's.
         lines: the dialogue so far (seats ``seeker`` and ``provider``); the last line is the seeker's.
-        frontier: the position of the dialogue in the tree.
         number: number of the provider's next turn, for the log.
         seed: seed for experts that vary their wording.
         repeat: repetition of the item, so that cached answers are not shared between repetitions.

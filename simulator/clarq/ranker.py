@@ -83,12 +83,7 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class Logistic:
-    """A logistic regression.
-
-    Attributes:
-        weights: weights by feature name.
-        bias: log-odds if all features are 0.
-    """
+    """A logistic regression."""
 
     weights: dict[str, float]
     bias: float

@@ -83,14 +83,8 @@ async def judge_run(
     questions. A malformed answer or a refusal costs only the verdict on its dialogue: it is logged as an
     event, and judging again repeats the question.
 
-    Args:
-        reader: reads the log.
-        log: writes to the same log.
-        run_id: the run.
-        model: the judge.
-        decoding: its decoding options, if any were chosen; with other options, it counts as another judge.
-        concurrency: number of dialogues judged concurrently.
-        on_lost: called for each dialogue without a verdict for such a reason; if None, the error is raised.
+    `decoding`: its decoding options, if any were chosen; with other options, it counts as another judge.
+    `on_lost`: called for each dialogue without a verdict for such a reason; if None, the error is raised.
 
     Returns:
         The number of dialogues judged.

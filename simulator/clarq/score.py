@@ -59,7 +59,6 @@ class DialogueScores:
             whether such a line serves instead; `success` is then a lower bound.
         obtained: indices of the nodes whose text was given.
         judged: indices of the nodes without text that a judge counts as obtained.
-        missing: indices of all other nodes.
         responses: number of provider turns after the greeting.
         reached: number of responses after which every node was obtained; None without success.
         aqd: `responses` minus the number of responses in the item, including the opening.

@@ -72,7 +72,6 @@ class TaskIndex:
     the explanation, and with its kinds (see `asked_kinds`).
 
     Attributes:
-        column: column of each node, by index.
         speller: the spelling corrector for the task's words.
         about: all topics of the task: nodes, opening and background.
         asked_kinds: the kinds that a node settles: what its options share with their siblings, what its

@@ -31,7 +31,6 @@ class Settings(OppositeSettings, EpisodeRules):
     """HandMeThat's keys of a study file's ``settings``, in addition to the rules of an episode.
 
     Attributes:
-        data: source of the episodes.
         per_level: largest number of episodes per level, drawn with the study's seed.
     """
 

@@ -77,7 +77,6 @@ class TaskSource:
     """Numbered tasks, sorted by level, quest type, goal and number, each read on demand.
 
     Args:
-        ids: ids of the tasks.
         task: returns the task with a number.
         strata: strata of the tasks; by default derived from published file names.
     """

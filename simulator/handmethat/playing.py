@@ -43,16 +43,7 @@ _TAKES: Final = frozenset({"pick-up", "pick-up-from"})
 
 
 class EpisodeRules(Fields):
-    """Rules of episodes that a run and a study can set.
-
-    Attributes:
-        mode: what the robot sees; set by the selection of a run.
-        limit: number of commands and questions after which the episode is truncated.
-        protocol: see the module docstring.
-        max_questions: largest number of questions; None: no limit.
-        append_view: see spec 12.1 #26.
-        commands: valid commands as published (``listed``) or exactly the applicable ones (``strict``).
-    """
+    """Rules of episodes that a run and a study can set."""
 
     mode: Annotated[Mode, HIDDEN] = "partial"
     limit: Annotated[PositiveInt, Option(name="turn_limit")] = Field(

@@ -82,8 +82,6 @@ class Results:
     """The trials in some runs and files.
 
     Attributes:
-        trials: all trials, scored.
-        frame: the trials as a frame (`trial_frame`).
         faults: repeated trials in files, trials that contradict their probabilities, and runs whose
             probabilities add up to more than 1.
     """

@@ -168,10 +168,8 @@ class Group:
     """Similar entries of one section.
 
     Attributes:
-        section: the section of the background.
         label: the name of what they have in common.
         words: terms (English) or strings (Chinese) that refer to them without saying which.
-        options: the names of the entries.
         own: for each option, the terms that no other option has.
     """
 

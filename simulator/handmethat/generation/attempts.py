@@ -107,7 +107,6 @@ class Attempt:
         file: content of the episode's file, with task index 0.
         row: the episode as `task_to_row` returns it.
         redrawn: number of times another template was drawn.
-        cpu: CPU seconds.
     """
 
     level: Level | None

@@ -123,10 +123,7 @@ class _Config(Fields):
     """A configuration of a network and its training.
 
     Attributes:
-        embedding: width of the word embeddings.
-        width: width of all later layers.
         clip: largest norm of a gradient.
-        batch: examples or transitions per update.
         longest_text: largest number of words of a text.
     """
 
@@ -157,7 +154,6 @@ class Seq2SeqConfig(_Config):
 
     Attributes:
         convolutions: depthwise-separable convolutions per encoder block.
-        kernel: width of a convolution, in words.
     """
 
     kind = "seq2seq"
@@ -180,7 +176,6 @@ class DrrnConfig(_Config):
         target_every: steps between copies to the target network.
         environments: environments played in parallel.
         steps: total steps of each environment.
-        limit: moves per episode.
     """
 
     kind = "drrn"

@@ -38,8 +38,6 @@ class Pool:
     """The possible meanings in a household.
 
     Attributes:
-        state: the state when the human asks.
-        meanings: at least one.
         probabilities: P(m) of each meaning; shape (meanings,), sum 1.
     """
 
