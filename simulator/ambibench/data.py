@@ -80,11 +80,7 @@ _KINDS: Final[Mapping[Setting, tuple[Kind, ...]]] = {
 
 
 class Drawing(Fields):
-    """Options for drawing built-in items, with the defaults of the spec.
-
-    Attributes:
-        per_cell: None for the paper's numbers; not for finetuning sets, whose size is fixed.
-    """
+    """Options for drawing built-in items, with the defaults of the spec."""
 
     per_cell: Limit = Field(
         default=None,

@@ -160,12 +160,7 @@ _ADAPTER: Final = TypeAdapter(TrialRecord)
 
 
 class Finetuned(NamedTuple):
-    """A model trained by ``askback train ambibench``.
-
-    Attributes:
-        variant: variant of its training data.
-        family: its name without the held-out pair, the same for all three folds.
-    """
+    """A model of ``askback train ambibench``: variant of its data, and name without the held-out pair."""
 
     variant: Variant
     family: str

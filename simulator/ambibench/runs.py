@@ -60,13 +60,7 @@ _SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """The part of an order that one run plays.
-
-    Attributes:
-        kind: kind of instruction, in settings that have several.
-        fold: the held-out pair (ft_eval).
-        second: whether there is a second name of the tested origin (aws).
-    """
+    """The part of an order that one run plays; `second`: with a second name of the tested origin (aws)."""
 
     setting: Setting
     kind: Kind | None = None

@@ -177,11 +177,7 @@ def _reference(table: Table) -> Mapping[str, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialScore(Reading):
-    """The score of one answer.
-
-    Attributes:
-        oracle: expected correctness of the Bayes-optimal learner: 1, 0 or .5.
-    """
+    """The score of one answer; `oracle`: the Bayes-optimal learner's expected correctness (1, 0 or .5)."""
 
     k: int
     oracle: float

@@ -61,12 +61,7 @@ LISTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WordList:
-    """The counts of a word list.
-
-    Attributes:
-        counts: word -> number of occurrences.
-        p: probability of unseen words if all are equally likely; 1 if all words were seen.
-    """
+    """The counts of a word list; `p`: probability of unseen words if all are equally likely, else 1."""
 
     name: str
     counts: dict[str, int]

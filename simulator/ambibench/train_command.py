@@ -126,11 +126,7 @@ Progress = Callable[[int, float], None]
 
 @dataclass(frozen=True, slots=True)
 class EncodedRecord:
-    """A tokenised record.
-
-    Attributes:
-        weights: weight of each token in the loss; 0 for the first, which is not predicted.
-    """
+    """A tokenised record with the tokens' weights in the loss; 0 for the first, which is not predicted."""
 
     ids: tuple[int, ...]
     weights: tuple[float, ...]

@@ -124,12 +124,7 @@ class Styles:
 
 @dataclass(frozen=True)
 class Ranker:
-    """The coefficients of `offline/experts`.
-
-    Attributes:
-        explained: models for tasks whose nodes have explanations.
-        bare: models for tasks without explanations.
-    """
+    """The coefficients of `offline/experts`, for tasks whose nodes have explanations, and for others."""
 
     explained: Styles
     bare: Styles

@@ -110,12 +110,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class ResultsFile:
-    """The content of a results file.
-
-    Attributes:
-        unplayed: number of rows without a dialogue.
-        faults: faults of other rows; a row with an error is left out, a row with a warning is not.
-    """
+    """A results file: dialogues, number of rows without one, faults (rows with errors are left out)."""
 
     path: Path
     dialogues: tuple[Dialogue, ...]

@@ -120,12 +120,7 @@ async def judge_run(
 
 
 class _Case(NamedTuple):
-    """A dialogue to be judged.
-
-    Attributes:
-        replies: the provider's lines that might serve instead of a node.
-        left: indices of the missing nodes without a verdict, in order.
-    """
+    """A dialogue to be judged: lines that might serve instead of nodes, and the nodes left, in order."""
 
     episode_id: str
     task: Task

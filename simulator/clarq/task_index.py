@@ -52,13 +52,7 @@ class Weights(NamedTuple):
 
 
 class Option(NamedTuple):
-    """An entry of the seeker's lists.
-
-    Attributes:
-        kind: its list: items, skills or scenes.
-        topics: topics of its name, without remarks in parentheses.
-        own: its topics that no other entry has.
-    """
+    """An entry of the seeker's lists: its list, its topics without remarks, and those of no other entry."""
 
     kind: str
     topics: Topics

@@ -65,22 +65,13 @@ class EpisodeRules(Fields):
 
 
 class Options(EpisodeRules, EpisodeOptions):
-    """Options of an episode.
-
-    Attributes:
-        longest: largest number of characters of a command or question; None: no limit, as in older logs.
-    """
+    """Options of an episode; `longest`: characters of a command, None: no limit, as in older logs."""
 
     longest: Annotated[int | None, HIDDEN] = LONGEST_COMMAND
 
 
 class Step(NamedTuple):
-    """A command or a question, and its outcome.
-
-    Attributes:
-        refused: why it was not executed; empty if it was.
-        over: how the episode ended with it; empty if it goes on.
-    """
+    """A command or question, its outcome, why it was refused, and how the episode ended with it, if so."""
 
     command: str
     outcome: Outcome

@@ -135,13 +135,7 @@ _JOINT = re.compile(r"\s+(?:of|on|with|for|to|in|at|from|under)\s+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the background.
-
-    Attributes:
-        text: the complete entry.
-        name: the entry without article, measure word and note.
-        note: the text in parentheses.
-    """
+    """An entry of the background: complete; without article, measure word and note; and its note."""
 
     text: str
     name: str

@@ -141,11 +141,7 @@ _FORMAT: Final = "askback-handmethat-1"
 
 
 class Policy(Protocol):
-    """A learned robot.
-
-    Attributes:
-        oracle: what it is given in addition to the task.
-    """
+    """A learned robot; `oracle` is what it is given in addition to the task."""
 
     oracle: Oracle
 

@@ -35,11 +35,7 @@ _OFFSET: Final[Mapping[Quest, int]] = {"bring_me": 0, "move_to": 2, "change_stat
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The possible meanings in a household.
-
-    Attributes:
-        probabilities: P(m) of each meaning; shape (meanings,), sum 1.
-    """
+    """The possible meanings in a household, with P(m) of each; shape (meanings,), sum 1."""
 
     world: World
     state: State
