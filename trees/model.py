@@ -104,12 +104,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The position of a dialogue in its tree: the nodes given so far and those that may be given now.
-
-    Attributes:
-        opened: whether the opening response has been given; before that nothing is available.
-        given: indices of the nodes given, in the order they were given.
-    """
+    """The position of a dialogue in its tree: whether it is opened, and the nodes given so far, in order."""
 
     tree: Tree
     opened: bool = False

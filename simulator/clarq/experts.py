@@ -83,12 +83,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The available nodes that answer the seeker; an empty choice means Response II.
-
-    Attributes:
-        indices: indices of the nodes; at most one for the single-info provider.
-        details: details for the log, such as scores per node or the successful pass.
-    """
+    """The nodes that answer the seeker, with details for the log; an empty choice means Response II."""
 
     indices: tuple[str, ...] = ()
     reason: str = ""

@@ -72,13 +72,7 @@ class ProviderStep:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """A finished dialogue.
-
-    Attributes:
-        task: the task; in a results file, built from the file's own record.
-        lines: the lines of ``provider`` and ``seeker``, the greeting first, without speaker prefixes.
-        steps: the provider's lines after the greeting.
-    """
+    """A finished dialogue: task, lines from the greeting on (without speakers), later provider lines."""
 
     id: str
     task: Task

@@ -224,13 +224,7 @@ def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredEpisode:
-    """An episode that counts, with its scores.
-
-    Attributes:
-        status: ``completed``, ``truncated``, or ``aborted`` if a seat failed.
-        scores: the scores; an aborted episode is unsuccessful.
-        automatic: the scores by rule and judges, without reviewers.
-    """
+    """An episode that counts; an aborted one is unsuccessful. `automatic`: scores without reviewers."""
 
     episode: Episode
     task: Task

@@ -62,13 +62,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class _Story:
-    """The human's plan and how far it is carried out.
-
-    Attributes:
-        parts: the plan: an action sequence for each subgoal, in the order in which they are solved.
-        order: indices of the subgoals in the goal, in that order.
-        shown: number of actions that are done.
-    """
+    """The human's plan by subgoal, in the `order` they are solved in, and the number of actions done."""
 
     world: World
     goal: Goal
@@ -219,12 +213,7 @@ def _shuffle(random: Random, count: int) -> tuple[int, ...]:
 
 
 class Hardness(NamedTuple):
-    """The hardness of an instruction.
-
-    Attributes:
-        level: 1 to 4.
-        strict: True if the paper's definition gives the level, False if it is 4 because no level applies.
-    """
+    """The level of an instruction; not `strict` if it is 4 because no level of the paper applies."""
 
     level: Level
     strict: bool

@@ -225,13 +225,7 @@ _SLOTS: Final[dict[SlotKind, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A placeholder for one term of a subgoal.
-
-    Attributes:
-        kind: how it is filled.
-        name: the location, type or subclass it is filled from.
-        tag: slots with the same name and tag get the same value; may be empty.
-    """
+    """A placeholder for one term of a subgoal; slots with the same name and tag get the same value."""
 
     kind: SlotKind
     name: str

@@ -150,11 +150,7 @@ class _Config(Fields):
 
 
 class Seq2SeqConfig(_Config):
-    """Configuration of behaviour cloning; a longer text is shortened to its first and last words.
-
-    Attributes:
-        convolutions: depthwise-separable convolutions per encoder block.
-    """
+    """Configuration of behaviour cloning; a longer text is shortened to its first and last words."""
 
     kind = "seq2seq"
     convolutions: int
