@@ -81,12 +81,9 @@ RATE_MULTIPLIER = 0.1
 
 
 def submit(model: str, file: Path, config: TrainConfig, client: Any = None) -> str:
-    """Upload `file` and start a finetuning job.
+    """Upload `file`, start a finetuning job, and return its id.
 
     `client`: a client of the openai package; default: one with ``$OPENAI_API_KEY``.
-
-    Returns:
-        The job's id.
 
     Raises:
         InputError: if there is no key, or the service refuses.
@@ -155,7 +152,7 @@ def finetune(
     facts: Mapping[str, Any] | None = None,
     progress: Progress = lambda done, loss: None,
 ) -> Curve:
-    """Finetune the model in the folder `base` on `records` and save it in the folder `out`.
+    """Finetune the model in the folder `base` on `records`, save it in `out`, and return the losses.
 
     `out` then contains the adapter (which names its base) or the complete model, the tokenizer, the losses
     (``curve.json``), and the settings (``askback.json``).
@@ -165,9 +162,6 @@ def finetune(
     its base (``local/smollm2``); default: `base`. `facts`: further entries of ``askback.json`` (fold,
     variant, data seed). `progress`: called with the number of updates made and the latest loss of a
     completion.
-
-    Returns:
-        The losses of each update.
     """
     import torch
 

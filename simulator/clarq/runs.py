@@ -77,7 +77,7 @@ async def judge_run(
     concurrency: int = CONCURRENCY,
     on_lost: Callable[[str, Malformed | Refused], None] | None = None,
 ) -> int:
-    """Let `model` judge every dialogue of a run whose success is open; `score_run` then uses the verdicts.
+    """Let `model` judge all dialogues of a run whose success is open; return the number judged.
 
     Each answer is written before the next question, so judging again asks only the remaining
     questions. A malformed answer or a refusal costs only the verdict on its dialogue: it is logged as an
@@ -85,9 +85,6 @@ async def judge_run(
 
     `decoding`: its decoding options, if any were chosen; with other options, it counts as another judge.
     `on_lost`: called for each dialogue without a verdict for such a reason; if None, the error is raised.
-
-    Returns:
-        The number of dialogues judged.
 
     Raises:
         ModelError: if the model failed on a dialogue, after all others have been judged.
