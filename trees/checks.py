@@ -113,13 +113,7 @@ def _indices(draft: Draft) -> str:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Task counts.
-
-    Attributes:
-        tasks: number of tasks.
-        uncertainties: number of tasks by number of nodes, not counting the opening.
-        depth: number of tasks by depth of the tree.
-    """
+    """Numbers of tasks: in all, by number of nodes (without the opening), and by depth of the tree."""
 
     tasks: int
     uncertainties: Mapping[int, int]

@@ -15,7 +15,6 @@ class Fault:
     """A fault in a task file.
 
     Attributes:
-        file: path of the file; empty for a task made in memory.
         task: the task's id; empty if the file could not be read that far.
         line: line in the file, from 1; 0 if unknown.
         code: the rule that found it, see `trees.checks.RULES`; ``format`` if the task cannot be read.
@@ -45,14 +44,7 @@ def fault_text(fault: Fault | str) -> str:
 
 
 class TaskError(Exception):
-    """An unreadable task file; the message names file, line and task.
-
-    Attributes:
-        file: the file.
-        task: the task's id; empty if the file could not be read that far.
-        line: line in the file, from 1; 0 if unknown.
-        message: what is wrong.
-    """
+    """An unreadable task file; the message names file, line and task."""
 
     def __init__(self, file: str, task: str, line: int, message: str) -> None:
         super().__init__(f"{_place(file, line, task)}{message}")
@@ -96,10 +88,7 @@ _WORDS: Final[Mapping[str, str]] = {
 def json_problem(error: ValueError | RecursionError, *, line: bool = False, expected: str = "JSON") -> str:
     """Return a predicate that says what is wrong with JSON and where ("is not JSON: …").
 
-    Args:
-        error: the error that `json` raised.
-        line: True if the caller states the line itself.
-        expected: the expected content.
+    `line`: True if the caller states the line itself.
     """
     if isinstance(error, json.JSONDecodeError):
         return f"is not {expected}: {_describe_error(error, line)}"

@@ -104,13 +104,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The position of a dialogue in its tree: the nodes given so far and those that may be given now.
-
-    Attributes:
-        tree: the task's tree.
-        opened: whether the opening response has been given; before that nothing is available.
-        given: indices of the nodes given, in the order they were given.
-    """
+    """The position of a dialogue in its tree: whether it is opened, and the nodes given so far, in order."""
 
     tree: Tree
     opened: bool = False
@@ -181,8 +175,6 @@ class Task:
     Attributes:
         id: unique within its data set and language, the same in both languages (``"1.0"`` for
             task 0 of type 1 in the published data, ``"gather-resources-1"`` for a built-in task).
-        type: task type, 1 to 31.
-        language: language of all texts.
         background: the seeker's briefing.
         tree: the responses, which only the provider knows.
         prompt: the published background text, used unchanged; None if a template renders it.
@@ -204,13 +196,7 @@ LAST_TEST_TYPE = 26
 
 @dataclass(frozen=True, slots=True)
 class TaskType:
-    """A kind of task.
-
-    Attributes:
-        number: 1 to 31.
-        en: English name.
-        zh: Chinese name.
-    """
+    """A kind of task."""
 
     number: int
     en: str

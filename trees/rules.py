@@ -36,13 +36,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[SubjectT]):
-    """A rule for one task or for a set of tasks.
-
-    Attributes:
-        code: the rule's name in fault reports.
-        severity: the severity of its faults.
-        find: yields a finding for each violation.
-    """
+    """A rule for one task or for a set of tasks."""
 
     code: str
     severity: Severity

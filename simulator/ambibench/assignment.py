@@ -44,13 +44,7 @@ _KINDS: Final[Mapping[Played, tuple[Kind, ...]]] = {
 
 
 class Settings(StudySettings):
-    """AmbiBench's part of a study file: its ``settings``.
-
-    Attributes:
-        setting: ``instruction`` (4.2), ``multiple`` (4.3) or ``wug``.
-        kind: kind of instruction.
-        location_word: see `features.instruction`.
-    """
+    """AmbiBench's part of a study file: its ``settings``."""
 
     setting: Played
     kind: Kind = Field(default_factory=lambda read: _KINDS[read["setting"]][0])

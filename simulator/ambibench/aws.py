@@ -48,7 +48,6 @@ class AwsPrompt:
     """A prompt with buckets for Japanese names, all in one region, and a name to create a bucket for.
 
     Attributes:
-        id: unique in the data set.
         examples: full names whose buckets are in `REGION`, in order.
         query: the full name to create a bucket for.
         origin: origin of the query's name (``white_american``, ``indian``, ``greek``, ``japanese``).

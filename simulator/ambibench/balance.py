@@ -47,8 +47,6 @@ class Check:
 
     Attributes:
         group: subject of the test: a pair, ``design``, ``labels``, …
-        what: the property tested.
-        n: number of observations.
         observed: a share, the range of shares, or Cramér's V.
         expected: the expected share; empty for tests of independence.
         test: ``binomial`` (exact), ``χ² (df)``, or ``rule``.

@@ -80,11 +80,7 @@ _KINDS: Final[Mapping[Setting, tuple[Kind, ...]]] = {
 
 
 class Drawing(Fields):
-    """Options for drawing built-in items, with the defaults of the spec.
-
-    Attributes:
-        per_cell: None for the paper's numbers; not for finetuning sets, whose size is fixed.
-    """
+    """Options for drawing built-in items, with the defaults of the spec."""
 
     per_cell: Limit = Field(
         default=None,
@@ -126,13 +122,10 @@ def load_items(
 ) -> tuple[Item, ...]:
     """Return the items to play, in the order of drawing or of their files.
 
-    Args:
-        data: ``builtin`` (drawn from a seed), the name of registered data, or a file or folder of items.
-        setting: the setting to load; None for all settings in a file.
-        fold: the held-out pair (settings ft_train, ft_eval); all three if None.
-        variant: the variant of finetuning data; both if None.
-        draw: how built-in items are drawn; defaults if None. For other data only the seed may differ.
-        duplicates: how to treat repeated items without an id.
+    `data`: ``builtin`` (drawn from a seed), the name of registered data, or a file or folder of items.
+    `setting`: the setting to load; None for all settings in a file. `fold`: the held-out pair (settings
+    ft_train, ft_eval); all three if None. `variant`: the variant of finetuning data; both if None. `draw`:
+    how built-in items are drawn; defaults if None. For other data only the seed may differ.
 
     Raises:
         InputError: if the data do not exist or are faulty, an option is wrong, or no item is left.

@@ -68,11 +68,7 @@ def pair_of(feature: Feature) -> Pair:
 
 
 class Hypothesis(NamedTuple):
-    """A possible rule behind the labels: the salient feature, and its value labelled X (polarity).
-
-    Attributes:
-        x_is: the coded value (spec section 1) that is labelled X.
-    """
+    """A possible rule behind the labels: the salient feature, and its coded value labelled X (polarity)."""
 
     feature: Feature
     x_is: bool
@@ -120,13 +116,7 @@ LocationWord = Literal["setting", "location"]
 
 
 class Read(NamedTuple):
-    """A parsed sentence.
-
-    Attributes:
-        a: coded value of the pair's feature a.
-        b: coded value of the pair's feature b.
-        words: slot (``a``, ``b``, ``place``) -> its word, without an article.
-    """
+    """A parsed sentence: its pair, coded values of both features, and slot -> word, without an article."""
 
     pair: Pair
     a: bool

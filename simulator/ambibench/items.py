@@ -44,11 +44,7 @@ GROUPED: Final = 3  # examples of a prompt of the setting "instruction"
 
 
 class TextError(InputError):
-    """An error in a line of a prompt's text.
-
-    Attributes:
-        line: its number in the text, from 1.
-    """
+    """An error in a line of a prompt's text, counted from 1."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line} of the text: {problem}")

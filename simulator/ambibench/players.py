@@ -35,12 +35,7 @@ _PRIVATE: Final = ["raw_answer", "answer", "normalised", "correct", "strict", "v
 
 
 class Options(EpisodeOptions):
-    """The rules of an episode.
-
-    Attributes:
-        score_mode: see spec 7.1.
-        system: ``continue`` is our system prompt (``personas/ambibench/continue``).
-    """
+    """The rules of an episode (spec 7.1)."""
 
     score_mode: Mode = Field(default="strip", description="how tables of token probabilities are read")
     tie: Tie = Field(default="wrong", description="how a tie for the first place counts")
@@ -53,11 +48,7 @@ class Options(EpisodeOptions):
 
 @dataclass(frozen=True, slots=True)
 class TrialKnows:
-    """One trial (`View.task`): everything that a person in this seat would see.
-
-    Attributes:
-        text: the text to continue or answer.
-    """
+    """One trial (`View.task`): the text to continue or answer, as a person in this seat would see it."""
 
     text: str
     answer: Literal["label", "text"]

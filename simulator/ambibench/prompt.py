@@ -58,12 +58,7 @@ _BLANK: Final[Mapping[Format, str]] = {"arrow": "", "qa": " "}
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence with its label.
-
-    Attributes:
-        a: coded value of the pair's feature a (spec section 1).
-        b: coded value of the pair's feature b.
-    """
+    """A sentence with the coded values of the pair's features (spec section 1), and its label."""
 
     sentence: str
     a: Annotated[Flag, Field(alias="task_a")]
@@ -89,11 +84,7 @@ def _read_code(value: Any, info: ValidationInfo) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """The fields that every published prompt has, from which the others follow.
-
-    Attributes:
-        salient: the feature that the labels follow.
-    """
+    """The fields that every published prompt has, from which the others follow; labels follow `salient`."""
 
     pair: Annotated[Pair, Field(alias="construction_type")]
     salient: Annotated[Feature, AfterValidator(_check_pair), Field(alias="salient_task")]
@@ -106,7 +97,6 @@ class Prompt(Labelled):
     """An instruction and labelled examples; `scored_positions` returns the labels asked for.
 
     Attributes:
-        id: unique in the data set.
         x_is: the coded value of the salient feature that is labelled X (polarity).
         seed: the seed from which the prompt is drawn, given the other choices.
         fold: the held-out pair, in finetuning and its evaluation.

@@ -70,13 +70,11 @@ class TrialRecord:
 
     Attributes:
         run_id: the run; with `software_version` and `created_at`.
-        setting: see `features.Setting`.
         fold: the held-out pair, in finetuning and its evaluation.
         ft_variant: the variant of the finetuning data, or of the data that the model was trained on.
         prompt_id: together with `seed` it identifies the prompt, which can be rebuilt from them.
         polarity: the value that is labelled X.
         k: the position, from 1 to `n_examples`; None for free text.
-        n_examples: number of examples in the prompt.
         feature_a: coded value of feature a of the sentence.
         feature_b: coded value of feature b of the sentence.
         history: the examples shown before, or the `trial_id` of the previous trial; the history is then that
@@ -162,12 +160,7 @@ _ADAPTER: Final = TypeAdapter(TrialRecord)
 
 
 class Finetuned(NamedTuple):
-    """A model trained by ``askback train ambibench``.
-
-    Attributes:
-        variant: variant of its training data.
-        family: its name without the held-out pair, the same for all three folds.
-    """
+    """A model of ``askback train ambibench``: variant of its data, and name without the held-out pair."""
 
     variant: Variant
     family: str
@@ -191,11 +184,8 @@ def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode,
 def score_again(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:
     """Return the record with its answer read again, if rules are given or it was never read.
 
-    Args:
-        record: a trial.
-        mode: how a table of probabilities is read; None: as recorded.
-        tie: how a tie counts; None: as recorded. If only one of the two is given, the other is the record's
-            mode or ``wrong``.
+    `mode`: how a table of probabilities is read; None: as recorded. `tie`: how a tie counts; None: as
+    recorded. If only one of the two is given, the other is the record's mode or ``wrong``.
 
     Returns:
         The same record if it cannot be read again: free text, or an answer without its raw form. A table of

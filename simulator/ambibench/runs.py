@@ -60,13 +60,7 @@ _SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """The part of an order that one run plays.
-
-    Attributes:
-        kind: kind of instruction, in settings that have several.
-        fold: the held-out pair (ft_eval).
-        second: whether there is a second name of the tested origin (aws).
-    """
+    """The part of an order that one run plays; `second`: with a second name of the tested origin (aws)."""
 
     setting: Setting
     kind: Kind | None = None
@@ -89,14 +83,7 @@ class Part:
 
 
 class TrialSelection(Drawing, Selection):
-    """The items to play, and how built-in ones are drawn.
-
-    Attributes:
-        setting: a comma-separated list; None for the data's default settings.
-        kind: kind of instruction; None as in the paper: both in 4.2, uninformative in 4.3.
-        fold: the held-out pair of ft_eval; None for all three.
-        duplicates: how to treat repeated items without an id.
-    """
+    """The items to play, and how built-in ones are drawn."""
 
     setting: str | None = Field(
         default=None,

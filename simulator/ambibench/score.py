@@ -46,12 +46,10 @@ class Reading:
         normalised: whether a lower-case letter was read as a capital.
         correct: 1 or 0; .5 for a tie that counts half.
         strict: like `correct`, but lower case is wrong.
-        valid: whether the answer is X or Y.
         tie: whether several tokens share the first place.
         p_x: probability of X, 0 if it is not in the table; None for written answers.
         p_y: probability of Y, likewise.
         p_valid: probability of X or Y, likewise.
-        mode: how the answer was read.
     """
 
     answer: str | None
@@ -111,12 +109,8 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
 
     Probabilities that add up to more than 1 are divided by their sum (`exceeds_one`).
 
-    Args:
-        table: tokens with their log-probabilities.
-        gold: the right label.
-        mode: ``strip`` merges tokens that are equal but for white space and straight quotes around them;
-            ``reference`` follows the published program; ``forced`` is ``strip`` restricted to X and Y.
-        tie: how a tie for the first place counts.
+    `mode`: ``strip`` merges tokens that are equal but for white space and straight quotes around them;
+    ``reference`` follows the published program; ``forced`` is ``strip`` restricted to X and Y.
     """
     merged = _reference(table) if mode == "reference" else _strip_tokens(table)
     total = max(1.0, fsum(merged.values()))
@@ -183,12 +177,7 @@ def _reference(table: Table) -> Mapping[str, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialScore(Reading):
-    """The score of one answer.
-
-    Attributes:
-        k: the position, from 1.
-        oracle: expected correctness of the Bayes-optimal learner: 1, 0 or .5.
-    """
+    """The score of one answer; `oracle`: the Bayes-optimal learner's expected correctness (1, 0 or .5)."""
 
     k: int
     oracle: float

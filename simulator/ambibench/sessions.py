@@ -24,11 +24,7 @@ from trees import Language
 
 
 class Play(BaseModel, frozen=True):
-    """The choices of free play; None means a random choice.
-
-    Attributes:
-        setting: ``instruction`` (4.2) or ``multiple`` (4.3).
-    """
+    """The choices of free play (4.2 or 4.3); None means a random choice."""
 
     setting: Literal["multiple", "instruction"] = "multiple"
     kind: Kind = Field("uninformative", json_schema_extra={"fitting": {"wug": {"setting": ["multiple"]}}})

@@ -99,11 +99,7 @@ class ReplayTrial(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """An ended episode of labels.
-
-    Attributes:
-        trials: all positions of the prompt, including those not asked for.
-    """
+    """An ended episode of labels, with all positions of the prompt, including those not asked for."""
 
     item: Prompt
     trials: tuple[ReplayTrial, ...]
@@ -131,13 +127,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextReplay:
-    """An ended episode of free text (naming the task; buckets).
-
-    Attributes:
-        answer: the text written; None if there is none.
-        category: of the answer; None if it has not been sorted yet.
-        details: fields of the item (origin, salient feature, …), without its text.
-    """
+    """An ended episode of free text; `answer` is None without one, `category` before it is sorted."""
 
     text: str
     answer: str | None
@@ -232,10 +222,8 @@ def points(*, single: bool) -> Points:
 def spans(text: str, feedback: Feedback | None, form: Format | None) -> tuple[Span, ...]:
     """Return a trial's text split into styled spans.
 
-    Args:
-        text: as sent to a model.
-        feedback: on the previous example, if it is shown now.
-        form: format of the examples; None if the text has none.
+    `feedback`: on the previous example, if it is shown now. `form`: format of the examples; None if the text
+    has none.
     """
     if form is None:
         return (Span(text, "due"),)

@@ -61,12 +61,7 @@ LISTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WordList:
-    """The counts of a word list.
-
-    Attributes:
-        counts: word -> number of occurrences.
-        p: probability of unseen words if all are equally likely; 1 if all words were seen.
-    """
+    """The counts of a word list; `p`: probability of unseen words if all are equally likely, else 1."""
 
     name: str
     counts: dict[str, int]
@@ -82,7 +77,6 @@ class Statistics:
         tested: number of prompts in the tests, without repeated sentences (paired designs).
         outside: distinct sentences that fit no template.
         miscoded: number of examples whose codes contradict their sentence.
-        cells: see `count_cells`.
         repeats: per pair the numbers of sentences, of different ones, and of possible ones.
         oracle: kind of instruction -> accuracy of the oracle in setting "instruction" (check C2.oracle_4.2).
         alpha: probability that a correct sample fails, shared among all tests.

@@ -52,8 +52,6 @@ class TrainConfig(Fields):
     """Settings of a finetuning; batch size 1 as in the paper, prompts reshuffled in each epoch.
 
     Attributes:
-        method: ``lora`` trains low-rank adapters on all linear layers, ``full`` all weights.
-        rate: AdamW's peak learning rate.
         prompt_weight: weight of the prompt's tokens in the loss; the completion's have 1 (paper: .1).
         rank: rank of the adapters.
         alpha: scale of the adapters, divided by the rank.
@@ -83,12 +81,9 @@ RATE_MULTIPLIER = 0.1
 
 
 def submit(model: str, file: Path, config: TrainConfig, client: Any = None) -> str:
-    """Upload `file` and start a finetuning job.
+    """Upload `file`, start a finetuning job, and return its id.
 
     `client`: a client of the openai package; default: one with ``$OPENAI_API_KEY``.
-
-    Returns:
-        The job's id.
 
     Raises:
         InputError: if there is no key, or the service refuses.
@@ -128,11 +123,7 @@ Progress = Callable[[int, float], None]
 
 @dataclass(frozen=True, slots=True)
 class EncodedRecord:
-    """A tokenised record.
-
-    Attributes:
-        weights: weight of each token in the loss; 0 for the first, which is not predicted.
-    """
+    """A tokenised record with the tokens' weights in the loss; 0 for the first, which is not predicted."""
 
     ids: tuple[int, ...]
     weights: tuple[float, ...]
@@ -161,22 +152,16 @@ def finetune(
     facts: Mapping[str, Any] | None = None,
     progress: Progress = lambda done, loss: None,
 ) -> Curve:
-    """Finetune the model in the folder `base` on `records` and save it in the folder `out`.
+    """Finetune the model in the folder `base` on `records`, save it in `out`, and return the losses.
 
     `out` then contains the adapter (which names its base) or the complete model, the tokenizer, the losses
     (``curve.json``), and the settings (``askback.json``).
 
-    Args:
-        base: a folder, or an id that transformers knows.
-        records: with ``prompt`` and ``completion`` each.
-        out: created if missing; files of the same names are replaced.
-        config: settings of the finetuning.
-        name: name by which an adapter finds its base (``local/smollm2``); default: `base`.
-        facts: further entries of ``askback.json`` (fold, variant, data seed).
-        progress: called with the number of updates made and the latest loss of a completion.
-
-    Returns:
-        The losses of each update.
+    `base`: a folder, or an id that transformers knows. `records`: with ``prompt`` and ``completion`` each.
+    `out`: created if missing; files of the same names are replaced. `name`: name by which an adapter finds
+    its base (``local/smollm2``); default: `base`. `facts`: further entries of ``askback.json`` (fold,
+    variant, data seed). `progress`: called with the number of updates made and the latest loss of a
+    completion.
     """
     import torch
 

@@ -34,14 +34,7 @@ from trees.model import Split
 
 
 class Settings(OppositeSettings, DialogueRules):
-    """The ``settings`` of a ClarQ-LLM study file, in addition to the rules of a dialogue.
-
-    Attributes:
-        data: source of the tasks: ``builtin``, the name of registered data, or a path.
-        split: ``test`` or ``development``; None for both.
-        types: numbers of the task types; None for all.
-        items: number of tasks, balanced over the types and drawn with the study's seed; None for all.
-    """
+    """The ``settings`` of a study file, in addition to the rules; `items` are balanced over the types."""
 
     data: str = "builtin"
     split: Split | None = None

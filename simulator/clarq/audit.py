@@ -162,16 +162,9 @@ def audit_section(
 ) -> Section:
     """Return the report of an audit: tables by language and type, the replay, and all decisions as data.
 
-    Args:
-        compared: the decisions, from `audit`.
-        replayed: the outcomes, from `replay`; None if the lines were not replayed.
-        provider: name of the audited provider.
-        multi: whether it decided as the multi-info provider.
-        name: name of the section.
-        source: suffix of the title that names the reference, if there are several.
-        show: number of disagreements to show.
-        erased: number of dialogues excluded because a participant withdrew.
-        asked: the options with which models were called.
+    `replayed`: the outcomes, from `replay`; None if the lines were not replayed. `multi`: whether it decided
+    as the multi-info provider. `source`: suffix of the title that names the reference, if there are several.
+    `erased`: number of dialogues excluded because a participant withdrew.
 
     Raises:
         InputError: if there is no turn at which a node was available.

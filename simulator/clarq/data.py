@@ -87,12 +87,9 @@ def load_items(
 ) -> tuple[Task, ...]:
     """Return the tasks to play, sorted by type, then id.
 
-    Args:
-        data: ``builtin``, the name of registered data (``clarq``), or a file or folder of tasks in the
-            published format or in YAML.
-        language: ``en`` or ``zh``.
-        types: task types, by number, slug or English name; None for all.
-        split: ``test`` (types 1 to 26) or ``development`` (27 to 31); None for both.
+    `data`: ``builtin``, the name of registered data (``clarq``), or a file or folder of tasks in the
+    published format or in YAML. `types`: task types, by number, slug or English name; None for all. `split`:
+    ``test`` (types 1 to 26) or ``development`` (27 to 31); None for both.
 
     Raises:
         InputError: if the data do not exist or are faulty, or no task matches.

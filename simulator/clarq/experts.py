@@ -45,9 +45,7 @@ class Situation:
     """The view of every expert.
 
     Attributes:
-        task: the task; its language is the dialogue's.
         lines: the dialogue so far (seats ``seeker`` and ``provider``); the last line is the seeker's.
-        frontier: the position of the dialogue in the tree.
         number: number of the provider's next turn, for the log.
         seed: seed for experts that vary their wording.
         repeat: repetition of the item, so that cached answers are not shared between repetitions.
@@ -85,12 +83,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The available nodes that answer the seeker; an empty choice means Response II.
-
-    Attributes:
-        indices: indices of the nodes; at most one for the single-info provider.
-        details: details for the log, such as scores per node or the successful pass.
-    """
+    """The nodes that answer the seeker, with details for the log; an empty choice means Response II."""
 
     indices: tuple[str, ...] = ()
     reason: str = ""

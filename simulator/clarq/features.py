@@ -79,12 +79,7 @@ class Reading:
     """The seeker's last utterance, split into askings and compared with every node of the tree.
 
     Attributes:
-        index: index of the task.
         utterance: the utterance, with slips corrected.
-        language: language of the task.
-        available: indices of the nodes that may be given, in order.
-        given: indices of the nodes given, in order.
-        asked: the question sentences.
         stated: the topics of the other sentences.
         all_generic: whether it only asks generic questions ("anything else?", "is that right?").
         generic_share: share of generic questions among the question sentences.

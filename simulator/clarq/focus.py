@@ -43,12 +43,7 @@ _SORT = frozenset(("type", "types", "kind", "kinds", "sort", "sorts"))
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The subject of one question word.
-
-    Attributes:
-        how: whether it asks for a way to do something.
-        weights: weights of the topics, 0 to 1, falling with the distance from the question word.
-    """
+    """The subject of one question word; topics weigh 0 to 1, falling with the distance from that word."""
 
     how: bool
     weights: dict[str, float]

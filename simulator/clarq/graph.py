@@ -89,11 +89,7 @@ def situation_of(view: View) -> Situation:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The live objects of an episode, passed as the graph's context, never in its state.
-
-    Attributes:
-        record: writes a turn to the log; once it returns, the turn counts.
-    """
+    """The live objects of an episode, the graph's context; a turn counts once `record` has returned."""
 
     episode_id: str
     task: Task

@@ -52,11 +52,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderTurn:
-    """A finished turn of the provider.
-
-    Attributes:
-        guards: reasons for which an expert's words were replaced.
-    """
+    """A finished turn of the provider; `guards` say why an expert's words were replaced."""
 
     text: str
     give: tuple[str, ...]

@@ -83,12 +83,7 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class Logistic:
-    """A logistic regression.
-
-    Attributes:
-        weights: weights by feature name.
-        bias: log-odds if all features are 0.
-    """
+    """A logistic regression."""
 
     weights: dict[str, float]
     bias: float
@@ -129,12 +124,7 @@ class Styles:
 
 @dataclass(frozen=True)
 class Ranker:
-    """The coefficients of `offline/experts`.
-
-    Attributes:
-        explained: models for tasks whose nodes have explanations.
-        bare: models for tasks without explanations.
-    """
+    """The coefficients of `offline/experts`, for tasks whose nodes have explanations, and for others."""
 
     explained: Styles
     bare: Styles

@@ -225,11 +225,7 @@ _AUTOMATIC: Final = "Automatic against manual success"
 
 
 class Answers(NamedTuple):
-    """Two answers to one question about a dialogue.
-
-    Attributes:
-        flagged: whether the dialogue needed a judge according to the rule.
-    """
+    """Two answers to one question about a dialogue; `flagged`: whether the rule left it to a judge."""
 
     question: str
     episode: str

@@ -73,13 +73,7 @@ class ProviderStep:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """A finished dialogue.
-
-    Attributes:
-        task: the task; in a results file, built from the file's own record.
-        lines: the lines of ``provider`` and ``seeker``, the greeting first, without speaker prefixes.
-        steps: the provider's lines after the greeting.
-    """
+    """A finished dialogue: task, lines from the greeting on (without speakers), later provider lines."""
 
     id: str
     task: Task
@@ -111,12 +105,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class ResultsFile:
-    """The content of a results file.
-
-    Attributes:
-        unplayed: number of rows without a dialogue.
-        faults: faults of other rows; a row with an error is left out, a row with a warning is not.
-    """
+    """A results file: dialogues, number of rows without one, faults (rows with errors are left out)."""
 
     path: Path
     dialogues: tuple[Dialogue, ...]

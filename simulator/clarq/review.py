@@ -69,7 +69,6 @@ class Review:
         seeker: missing node -> reason why it is missing.
         success: the reviewer's own verdict; None if not given yet.
         notes: turn number, or None for the dialogue -> text.
-        done: whether the reviewer has finished.
     """
 
     provider: Mapping[int, ProviderMark] = field(default_factory=dict)

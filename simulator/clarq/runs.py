@@ -77,23 +77,14 @@ async def judge_run(
     concurrency: int = CONCURRENCY,
     on_lost: Callable[[str, Malformed | Refused], None] | None = None,
 ) -> int:
-    """Let `model` judge every dialogue of a run whose success is open; `score_run` then uses the verdicts.
+    """Let `model` judge all dialogues of a run whose success is open; return the number judged.
 
     Each answer is written before the next question, so judging again asks only the remaining
     questions. A malformed answer or a refusal costs only the verdict on its dialogue: it is logged as an
     event, and judging again repeats the question.
 
-    Args:
-        reader: reads the log.
-        log: writes to the same log.
-        run_id: the run.
-        model: the judge.
-        decoding: its decoding options, if any were chosen; with other options, it counts as another judge.
-        concurrency: number of dialogues judged concurrently.
-        on_lost: called for each dialogue without a verdict for such a reason; if None, the error is raised.
-
-    Returns:
-        The number of dialogues judged.
+    `decoding`: its decoding options, if any were chosen; with other options, it counts as another judge.
+    `on_lost`: called for each dialogue without a verdict for such a reason; if None, the error is raised.
 
     Raises:
         ModelError: if the model failed on a dialogue, after all others have been judged.
@@ -126,12 +117,7 @@ async def judge_run(
 
 
 class _Case(NamedTuple):
-    """A dialogue to be judged.
-
-    Attributes:
-        replies: the provider's lines that might serve instead of a node.
-        left: indices of the missing nodes without a verdict, in order.
-    """
+    """A dialogue to be judged: lines that might serve instead of nodes, and the nodes left, in order."""
 
     episode_id: str
     task: Task

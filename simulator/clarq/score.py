@@ -60,7 +60,6 @@ class DialogueScores:
             whether such a line serves instead; `success` is then a lower bound.
         obtained: indices of the nodes whose text was given.
         judged: indices of the nodes without text that a judge counts as obtained.
-        missing: indices of all other nodes.
         responses: number of provider turns after the greeting.
         reached: number of responses after which every node was obtained; None without success.
         aqd: `responses` minus the number of responses in the item, including the opening.
@@ -226,13 +225,7 @@ def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredEpisode:
-    """An episode that counts, with its scores.
-
-    Attributes:
-        status: ``completed``, ``truncated``, or ``aborted`` if a seat failed.
-        scores: the scores; an aborted episode is unsuccessful.
-        automatic: the scores by rule and judges, without reviewers.
-    """
+    """An episode that counts; an aborted one is unsuccessful. `automatic`: scores without reviewers."""
 
     episode: Episode
     task: Task

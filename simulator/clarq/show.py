@@ -184,10 +184,7 @@ def replay(task: Task, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()
 def result(replay: Replay, seat: str, *, judges: bool) -> Result:
     """Return the result page of an ended dialogue for the person who sat in `seat`.
 
-    Args:
-        replay: the ended dialogue.
-        seat: the person's seat.
-        judges: True if they are asked for their own verdict before they see the scores.
+    `judges`: True if they are asked for their own verdict before they see the scores.
     """
     missing = replay.scores.missing
     findings = [

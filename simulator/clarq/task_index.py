@@ -52,13 +52,7 @@ class Weights(NamedTuple):
 
 
 class Option(NamedTuple):
-    """An entry of the seeker's lists.
-
-    Attributes:
-        kind: its list: items, skills or scenes.
-        topics: topics of its name, without remarks in parentheses.
-        own: its topics that no other entry has.
-    """
+    """An entry of the seeker's lists: its list, its topics without remarks, and those of no other entry."""
 
     kind: str
     topics: Topics
@@ -72,7 +66,6 @@ class TaskIndex:
     the explanation, and with its kinds (see `asked_kinds`).
 
     Attributes:
-        column: column of each node, by index.
         speller: the spelling corrector for the task's words.
         about: all topics of the task: nodes, opening and background.
         asked_kinds: the kinds that a node settles: what its options share with their siblings, what its

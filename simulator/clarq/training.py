@@ -61,11 +61,7 @@ _START: Final = {"en": "Please help me with my task: {}.", "zh": "请帮我完�
 
 @dataclass(frozen=True)
 class Lesson:
-    """A training example: a provider turn after the opening at which nodes were available.
-
-    Attributes:
-        given: indices of the nodes that were, or should be, given; empty for a Response II.
-    """
+    """A provider turn with nodes available, as an example; `given` is empty for a Response II."""
 
     situation: Situation
     given: tuple[str, ...]

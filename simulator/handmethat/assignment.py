@@ -28,12 +28,7 @@ from trees import Language
 
 
 class Settings(OppositeSettings, EpisodeRules):
-    """HandMeThat's keys of a study file's ``settings``, in addition to the rules of an episode.
-
-    Attributes:
-        data: source of the episodes.
-        per_level: largest number of episodes per level, drawn with the study's seed.
-    """
+    """HandMeThat's keys of a study file's ``settings``; episodes are drawn with the study's seed."""
 
     protocol: Protocol = "paper"
     data: str = BUILTIN

@@ -52,12 +52,7 @@ from trees.faults import Fault
 
 @dataclass(frozen=True)
 class CheckedFiles:
-    """The result of checking episode files.
-
-    Attributes:
-        tasks: the tasks that could be read.
-        faults: all faults of episode files and split files.
-    """
+    """The result of checking episode files."""
 
     tasks: tuple[Task, ...]
     faults: tuple[Fault, ...]

@@ -47,13 +47,7 @@ class NoEpisodeError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """Episodes to play, and how they were drawn.
-
-    Attributes:
-        tasks: sorted by level, quest type, goal and number.
-        population: number of episodes they were drawn from.
-        sample: the sample; None if all are played.
-    """
+    """Episodes to play, sorted as in `TaskSource`, and how they were drawn; no `sample` if all are."""
 
     tasks: tuple[Task, ...]
     population: int
@@ -77,7 +71,6 @@ class TaskSource:
     """Numbered tasks, sorted by level, quest type, goal and number, each read on demand.
 
     Args:
-        ids: ids of the tasks.
         task: returns the task with a number.
         strata: strata of the tasks; by default derived from published file names.
     """

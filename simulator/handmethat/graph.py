@@ -71,7 +71,6 @@ class State(TypedDict):
 
     Attributes:
         lines: ``[seat, kind, text, outcome]`` per turn; the outcome is the observation after a command.
-        commands: the robot's commands and questions, in order.
         over: ``success``, ``stopped`` or ``limit`` once the robot's part has ended.
         since: when the seat next to move became so (seconds, monotonic).
         move: the robot's command between `listen` and `act`: the fields of its `Reply`.

@@ -40,6 +40,7 @@ STATE_OF_ABILITY: Final = MappingProxyType(
         "stainable": "stained",
     }
 )
+ABILITY_OF_STATE: Final = MappingProxyType({state: ability for ability, state in STATE_OF_ABILITY.items()})
 Rules = Literal["v1", "v2"]
 Relation = Literal["inside", "ontop"]
 

@@ -43,16 +43,7 @@ _TAKES: Final = frozenset({"pick-up", "pick-up-from"})
 
 
 class EpisodeRules(Fields):
-    """Rules of episodes that a run and a study can set.
-
-    Attributes:
-        mode: what the robot sees; set by the selection of a run.
-        limit: number of commands and questions after which the episode is truncated.
-        protocol: see the module docstring.
-        max_questions: largest number of questions; None: no limit.
-        append_view: see spec 12.1 #26.
-        commands: valid commands as published (``listed``) or exactly the applicable ones (``strict``).
-    """
+    """Rules of episodes that a run and a study can set."""
 
     mode: Annotated[Mode, HIDDEN] = "partial"
     limit: Annotated[PositiveInt, Option(name="turn_limit")] = Field(
@@ -74,22 +65,13 @@ class EpisodeRules(Fields):
 
 
 class Options(EpisodeRules, EpisodeOptions):
-    """Options of an episode.
-
-    Attributes:
-        longest: largest number of characters of a command or question; None: no limit, as in older logs.
-    """
+    """Options of an episode; `longest`: characters of a command, None: no limit, as in older logs."""
 
     longest: Annotated[int | None, HIDDEN] = LONGEST_COMMAND
 
 
 class Step(NamedTuple):
-    """A command or a question, and its outcome.
-
-    Attributes:
-        refused: why it was not executed; empty if it was.
-        over: how the episode ended with it; empty if it goes on.
-    """
+    """A command or question, its outcome, why it was refused, and how the episode ended with it, if so."""
 
     command: str
     outcome: Outcome

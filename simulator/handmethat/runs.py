@@ -17,15 +17,7 @@ from trees import Language
 
 
 class EpisodeSelection(Selection):
-    """The episodes of a run.
-
-    Attributes:
-        mode: what the robot sees; ``both``: a run for each mode.
-        levels: numbers and ranges; None for all levels.
-        per_level: largest number of episodes per level; None for all.
-        split: part of the data, according to the split file; None for all.
-        replay: see `draw_tasks`.
-    """
+    """The episodes of a run."""
 
     lang: Language = Field(default="en", description="language of the dialogue")
     mode: Literal["full", "partial", "both"] = Field(

@@ -148,9 +148,7 @@ class Facts:
 
     Attributes:
         strict: whether its level follows the paper's definition (spec 12.1 #19).
-        goal: number of the goal's template.
         plan: number of actions in the human's complete plan.
-        shown: number of actions done before asking.
     """
 
     level: Level

@@ -46,12 +46,7 @@ _AWS: Final = {
 
 
 class Drawn(NamedTuple):
-    """The outcome of drawing a figure.
-
-    Attributes:
-        figure: the figure; None if it has no data.
-        missing: the missing data, with the commands that play them.
-    """
+    """A figure, None if it has no data; and the missing data, with the commands that play them."""
 
     figure: Figure | None
     missing: tuple[str, ...]

@@ -79,14 +79,7 @@ class Settings(Fields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """The trials in some runs and files.
-
-    Attributes:
-        trials: all trials, scored.
-        frame: the trials as a frame (`trial_frame`).
-        faults: repeated trials in files, trials that contradict their probabilities, and runs whose
-            probabilities add up to more than 1.
-    """
+    """The trials of runs and files, as records and as a frame, with raters' agreement and faults."""
 
     trials: tuple[TrialRecord, ...]
     frame: pd.DataFrame

@@ -135,13 +135,7 @@ _JOINT = re.compile(r"\s+(?:of|on|with|for|to|in|at|from|under)\s+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the background.
-
-    Attributes:
-        text: the complete entry.
-        name: the entry without article, measure word and note.
-        note: the text in parentheses.
-    """
+    """An entry of the background: complete; without article, measure word and note; and its note."""
 
     text: str
     name: str
@@ -168,10 +162,8 @@ class Group:
     """Similar entries of one section.
 
     Attributes:
-        section: the section of the background.
         label: the name of what they have in common.
         words: terms (English) or strings (Chinese) that refer to them without saying which.
-        options: the names of the entries.
         own: for each option, the terms that no other option has.
     """
 

@@ -21,12 +21,7 @@ TOKEN = re.compile(r"[A-Za-z0-9][\w'’.\-]*[\w'’]|[A-Za-z0-9]|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A noun phrase.
-
-    Attributes:
-        determiner: its article, possessive, quantifier or the like, in lower case; may be empty.
-        words: the other words, at least one.
-    """
+    """A noun phrase: its determiner (in lower case, may be empty), and its other words, at least one."""
 
     determiner: str
     words: tuple[str, ...]

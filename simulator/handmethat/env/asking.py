@@ -73,12 +73,7 @@ class Mention(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question that has been read; empty if it was not understood.
-
-    Attributes:
-        asks: its open questions, keys of ``open`` in tables/questions.yaml.
-        mentions: the things named by a closed question, in the order of its words.
-    """
+    """A question that has been read: open questions, or the things it names; empty if not understood."""
 
     asks: tuple[str, ...] = ()
     mentions: tuple[Mention, ...] = ()
@@ -258,12 +253,7 @@ class _Span(NamedTuple):
 
 
 class _Sentence:
-    """A sentence about a household; each range of characters is read once, longest first.
-
-    Attributes:
-        words: the normalized text.
-        taken: for each character, whether it has been read.
-    """
+    """A normalized sentence about a household; each range of characters is read once, longest first."""
 
     def __init__(self, world: World, sentence: str) -> None:
         parts = (_strip_punctuation(normalize(part)) for part in re.split("[,，、(]", sentence))

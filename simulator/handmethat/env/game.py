@@ -66,8 +66,6 @@ class GameState(NamedTuple):
     """The state of an episode.
 
     Attributes:
-        state: state of the household, with the robot as the agent.
-        moves: commands and questions so far.
         score: running sum of rewards.
         question_cost: points spent on questions, a positive number.
         success: whether an object of A(m) is as the human wants it.
@@ -120,11 +118,7 @@ class Game:
     """The rules and words of one task.
 
     Args:
-        task: the task to play.
-        mode: what the robot can see.
         limit: number of commands after which the episode is truncated.
-        costs: costs and rewards in points.
-        language: language of all texts; commands are always English.
         style: ``reference``: texts as the published wrapper prints them (B15).
         quirk: see `Observer.view`.
         text: whether outcomes have observations; a step without them is several times faster.

@@ -200,8 +200,11 @@ class HandMeThat(gymnasium.Env[Any, str]):
         if limit < 1:
             raise InputError(f"limit {limit}: must be 1 or more")
         self._source = task_source(tasks, split)
-        self._mode, self._limit, self._costs, self._language = mode, limit, costs, language
-        self._reference, self._append_view, self._shaping = reference, append_view, shaping
+        self._mode, self._reference, self._append_view, self._shaping = mode, reference, append_view, shaping
+        self._game_options: dict[str, Any] = {
+            **{"mode": mode, "limit": limit, "costs": costs, "language": language, "text": render_text},
+            **{"style": "reference" if reference else "readable", "quirk": reference},
+        }
         self._commands, self._extended, self._text = commands, extended, render_text
         self._structured = observation == "structured"
         self.render_mode = render_mode
@@ -283,16 +286,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
         """Return the game, demonstration and observer of a task, cached for the texts they keep."""
         prepared = self._prepared.get(task.id)
         if prepared is None or prepared.game.task is not task:
-            game = Game(
-                task,
-                mode=self._mode,
-                limit=self._limit,
-                costs=self._costs,
-                language=self._language,
-                style="reference" if self._reference else "readable",
-                quirk=self._reference,
-                text=self._text,
-            )
+            game = Game(task, **self._game_options)
             demo = task.demo or expert_commands(task, task.seed) or ()
             arrays = (
                 StructuredObserver(task.world, self._mode, quirk=self._reference)

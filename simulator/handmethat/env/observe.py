@@ -227,11 +227,7 @@ def wording(language: Language) -> Mapping[str, Any]:
 
 
 class Traits(NamedTuple):
-    """The traits of an entity on which its phrases depend, in addition to its states.
-
-    Attributes:
-        states: the states it can have, as field indices of `State`.
-    """
+    """What an entity's phrases depend on; `states`: those it can have, as field indices of `State`."""
 
     label: str
     kind: str

@@ -48,13 +48,7 @@ class Answer(NamedTuple):
 
 
 class PriceRule(NamedTuple):
-    """The price of questions, in points.
-
-    Attributes:
-        each: price of each thing that a question names or asks for.
-        everything: price of a complete description.
-        most: largest number of things that one question may name.
-    """
+    """The price of questions: for each thing, for a complete description; and the most things named."""
 
     each: int
     everything: int

@@ -26,12 +26,9 @@ _DISHES: Final = ("vessel", "tableware", "utensil", "tray")
 def script_for(
     world: World, state: State, quest: Quest, entity: int, argument: str | None
 ) -> tuple[str, ...] | None:
-    """Return the commands that give the requested help with one thing.
+    """Return commands that help with one thing, some maybe impossible; None if there is no script.
 
     `argument`: the name of the destination or the verb; None for bring_me.
-
-    Returns:
-        The commands, some of which may turn out to be impossible; None if there is no script.
     """
     writer = _Writer(world, state)
     if quest == "bring_me":
@@ -190,11 +187,7 @@ SEPARATOR: Final = "[SEP]"
 
 
 def demonstrate(task: Task, seed: int) -> Task | None:
-    """Add a demonstration for an object of A(m), drawn with `seed`, in the published wording.
-
-    Returns:
-        The task; None if the script does not succeed exactly with its last command.
-    """
+    """Add the expert's commands for a drawn object of A(m); None unless exactly the last one succeeds."""
     commands = expert_commands(task, seed)
     if commands is None:
         return None

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.errors import InputError
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.hierarchy import CLASSES, STATE_OF_ABILITY, STATES, Kind, kind_as_listed
+from simulator.handmethat.hierarchy import ABILITY_OF_STATE, CLASSES, STATES, Kind, kind_as_listed
 from simulator.handmethat.meanings.model import (
     KEYS,
     KIND_KEYS,
@@ -34,7 +34,6 @@ from trees.faults import Fault
 MOST_RECEPTACLES: Final = 254
 """A state stores the number of a container in a byte, where 255 means none."""
 _FIXED: Final = ("color", "size")
-_ABILITY: Final = {state: ability for ability, state in STATE_OF_ABILITY.items()}
 _FIRST: Final = "initial_object_dict"
 _LATER: Final = "current_object_dict"
 
@@ -62,14 +61,11 @@ Records = Mapping[str, Record]
 
 
 def read_household(initial: Records, current: Records, faults: Faults) -> tuple[World, State, State] | None:
-    """Return the household of a file, its first state, and its state when the human asks.
+    """Return the household, its first state, and that when the human asks; None if there was a fault.
 
     Both states have the agent at the floor, since the records do not give the human's location.
 
     `current`: records when the human asks; unchanged ones must be the same objects as in `initial`.
-
-    Returns:
-        The household and both states; None if there was a fault.
     """
     before = len(faults.errors)
     world = _read_world(initial, faults)
@@ -132,8 +128,8 @@ def _wrong_states(
                 yield state, f"no such state; states are {', '.join((*STATES, *_FIXED))}"
             elif not isinstance(value, bool):
                 yield state, f"{value!r} must be true or false"
-            elif value and STATE_OF_ABILITY[_ABILITY[state]] and _ABILITY[state] not in abilities:
-                yield state, f"true, but the ability {_ABILITY[state]!r} is missing"
+            elif value and ABILITY_OF_STATE[state] not in abilities:
+                yield state, f"true, but the ability {ABILITY_OF_STATE[state]!r} is missing"
 
     return tuple(problems())
 

@@ -40,13 +40,7 @@ _MAX_TOO_LARGE: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A generation plan. Equal plans give the same episodes.
-
-    Attributes:
-        quotas: number of episodes per level; None: whatever levels are drawn.
-        mix: weights of the quest types; zero weights are left out.
-        demos: whether episodes get expert demonstrations (spec 9.6).
-    """
+    """A generation plan. Equal plans give the same episodes. Without `quotas`, any levels are drawn."""
 
     profile: str
     episodes: int
@@ -82,12 +76,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An attempt to make.
-
-    Attributes:
-        closed: levels whose quota is met; an episode of such a level is not finished.
-        row, file: whether to make a row for the log, and the content of a file.
-    """
+    """An attempt to make, with the levels whose quota is met; whether it makes a row and a file."""
 
     plan: Plan
     number: int
@@ -107,7 +96,6 @@ class Attempt:
         file: content of the episode's file, with task index 0.
         row: the episode as `task_to_row` returns it.
         redrawn: number of times another template was drawn.
-        cpu: CPU seconds.
     """
 
     level: Level | None

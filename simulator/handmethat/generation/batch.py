@@ -310,12 +310,11 @@ class Journal:
             self._require_same_plan(result, data.get("plan"))
             self.tally, self.done = _parse_tally(result, data), True
             path.unlink(missing_ok=True)
-        elif path.is_file():
-            self._continue(path)
         else:
-            self._require_empty()
-            path.write_text("", encoding="utf-8")
-            self._write({"plan": self.plan.to_json()})
+            if not path.is_file():
+                self._require_empty()
+                path.touch()
+            self._continue(path)
 
     def _continue(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")

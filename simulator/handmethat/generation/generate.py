@@ -62,13 +62,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class _Story:
-    """The human's plan and how far it is carried out.
-
-    Attributes:
-        parts: the plan: an action sequence for each subgoal, in the order in which they are solved.
-        order: indices of the subgoals in the goal, in that order.
-        shown: number of actions that are done.
-    """
+    """The human's plan by subgoal, in the `order` they are solved in, and the number of actions done."""
 
     world: World
     goal: Goal
@@ -219,12 +213,7 @@ def _shuffle(random: Random, count: int) -> tuple[int, ...]:
 
 
 class Hardness(NamedTuple):
-    """The hardness of an instruction.
-
-    Attributes:
-        level: 1 to 4.
-        strict: True if the paper's definition gives the level, False if it is 4 because no level applies.
-    """
+    """The level of an instruction; not `strict` if it is 4 because no level of the paper applies."""
 
     level: Level
     strict: bool
@@ -251,12 +240,9 @@ def level_of(
     useful: Iterable[Grounding],
     profile: Profile,
 ) -> Hardness | None:
-    """Return the lowest level whose condition an instruction meets.
+    """Return the lowest level whose condition is met; None if the profile drops such instructions.
 
     `profile`: `useful_reading` and `strict_level4` are used.
-
-    Returns:
-        The level; None if no level of the paper applies and the profile drops such instructions.
     """
     meant, uttered, heard, helps = map(frozenset, (in_meaning, in_utterance, in_reading, useful))
     if meant == uttered:
@@ -284,14 +270,11 @@ def choose_stop(
     random: Random,
     least_shown: int,
 ) -> int | None:
-    """Return the number of actions after which the human stops, with a free hand.
+    """Return the number of actions before the stop, with a free hand; None if too few are left or shown.
 
     `subgoals`: in the order of their `plans`. `states`: before each action, and after the last. `truncation`:
     the rule: v1's, v2's, or ``uniform`` (every moment with a free hand is equally likely). `least_shown`:
     fewest actions before the stop.
-
-    Returns:
-        T; None if fewer than two actions would be left, or too few shown.
     """
     free = [t for t, state in enumerate(states) if state.holding == NOTHING]
     length = len(states) - 1
@@ -332,16 +315,13 @@ def served_subgoal(
     stop: int,
     meant: Sequence[Grounding],
 ) -> int | None:
-    """Return the subgoal that gains most from the requested help, given the state when the human asks.
+    """Return the index of the subgoal that gains most from the requested help; None if none gains.
 
     The gain is the number of actions left in a subgoal's plan, less the length of a new plan made after the
     help. Ties go to the first in the order of the plans.
 
     `order`: indices of the subgoals, in the order of their `plans`. `stop`: number of actions done. `meant`:
     the groundings of the meaning, A(m); only the first is tried.
-
-    Returns:
-        The index of the subgoal; None if none gains, or if the help concerns no target of the goal.
     """
     concerns_goal = meant and _is_target(world, meant[0], targets)
     after = state_after_grounding(world, state, meant[0]) if concerns_goal else None

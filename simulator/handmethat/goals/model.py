@@ -49,12 +49,7 @@ class Subgoal:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The human's goal.
-
-    Attributes:
-        subgoals: in the order of the template.
-        template: number of the template, 0 to 68; None for a goal made without one.
-    """
+    """The human's goal, in the order of its template; `template`: the number, None without one."""
 
     subgoals: tuple[Subgoal, ...]
     template: int | None = None

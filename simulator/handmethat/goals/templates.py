@@ -155,12 +155,9 @@ def _state_words(wording: Mapping[str, Any], required: tuple[Requirement, ...], 
 
 
 def instantiate(template_number: int, stock: Stock, random: Random) -> Goal | None:
-    """Return a goal from a template, drawing its slots from left to right, subgoal by subgoal.
+    """Return a goal from a template, its slots drawn from left to right; None if one cannot be filled.
 
     `stock`: contents of the household; its things are named ``type#0``, ``type#1``, …
-
-    Returns:
-        The goal; None if a slot cannot be filled (the type is absent, or there are too few types or things).
     """
     patterns = template(template_number).patterns
     terms = tuple(dict.fromkeys(term for pattern in patterns for term in (pattern.x, pattern.y) if term))
@@ -225,13 +222,7 @@ _SLOTS: Final[dict[SlotKind, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A placeholder for one term of a subgoal.
-
-    Attributes:
-        kind: how it is filled.
-        name: the location, type or subclass it is filled from.
-        tag: slots with the same name and tag get the same value; may be empty.
-    """
+    """A placeholder for one term of a subgoal; slots with the same name and tag get the same value."""
 
     kind: SlotKind
     name: str

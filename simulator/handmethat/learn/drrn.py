@@ -41,11 +41,7 @@ class Reading(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One step of an episode.
-
-    Attributes:
-        valid: the valid commands afterwards; empty at the end of the episode.
-    """
+    """One step of an episode; no commands are `valid` after the last."""
 
     before: Reading
     command: Numbers
@@ -67,12 +63,7 @@ class Drrn(nn.Module):
         self.value = nn.Linear(config.width, 1)
 
     def forward(self, readings: Sequence[Reading], commands: Sequence[Sequence[Numbers]]) -> list[Tensor]:
-        """Return the Q values of the commands: one vector per state, shape (commands of the state,).
-
-        Args:
-            readings: one per state.
-            commands: the commands of each state, at least one.
-        """
+        """Return the Q values of each state's commands, at least one: vectors of shape (commands,)."""
         counts = list(map(len, commands))
         state = torch.cat(
             [self._encode(part, texts) for part, texts in enumerate(zip(*readings, strict=True))], dim=1

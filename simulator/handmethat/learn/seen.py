@@ -123,10 +123,7 @@ class _Config(Fields):
     """A configuration of a network and its training.
 
     Attributes:
-        embedding: width of the word embeddings.
-        width: width of all later layers.
         clip: largest norm of a gradient.
-        batch: examples or transitions per update.
         longest_text: largest number of words of a text.
     """
 
@@ -153,12 +150,7 @@ class _Config(Fields):
 
 
 class Seq2SeqConfig(_Config):
-    """Configuration of behaviour cloning; a longer text is shortened to its first and last words.
-
-    Attributes:
-        convolutions: depthwise-separable convolutions per encoder block.
-        kernel: width of a convolution, in words.
-    """
+    """Configuration of behaviour cloning; a longer text is shortened to its first and last words."""
 
     kind = "seq2seq"
     convolutions: int
@@ -180,7 +172,6 @@ class DrrnConfig(_Config):
         target_every: steps between copies to the target network.
         environments: environments played in parallel.
         steps: total steps of each environment.
-        limit: moves per episode.
     """
 
     kind = "drrn"

@@ -35,10 +35,7 @@ def train_behaviour(
     updates: int | None = None,
     console: Console | None = None,
 ) -> list[float]:
-    """Train a Seq2Seq on the demonstrations of `tasks`; write the checkpoint `out` and its learning curve.
-
-    Returns:
-        The loss of each update.
+    """Train a Seq2Seq on demonstrations; write checkpoint and curve; return the loss of each update.
 
     Raises:
         InputError: if the configuration is unknown, or no task has a demonstration.
@@ -73,10 +70,7 @@ def train_by_playing(
     steps: int | None = None,
     console: Console | None = None,
 ) -> list[float]:
-    """Train a DRRN on `tasks`; write the checkpoint `out` and its learning curve.
-
-    Returns:
-        The score of each episode played.
+    """Train a DRRN on `tasks`; write checkpoint and curve; return the score of each episode.
 
     Raises:
         InputError: if the configuration is unknown, or no task has a demonstration.
@@ -141,11 +135,7 @@ _FORMAT: Final = "askback-handmethat-1"
 
 
 class Policy(Protocol):
-    """A learned robot.
-
-    Attributes:
-        oracle: what it is given in addition to the task.
-    """
+    """A learned robot; `oracle` is what it is given in addition to the task."""
 
     oracle: Oracle
 

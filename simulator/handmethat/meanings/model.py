@@ -8,6 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, Final, Literal
 
+from simulator.handmethat.hierarchy import ABILITY_OF_STATE
 from simulator.handmethat.world import BitSet, State, World, bit_set
 
 Quest = Literal["bring_me", "move_to", "change_state"]
@@ -97,17 +98,6 @@ def extension(world: World, state: State, key: str, value: Value) -> BitSet:
         if container is None or world.kinds[container].relation != key:
             return 0
         return bit_set(state.contents(container))
-    able = world.of(_ABILITY[key])
+    able = world.of(ABILITY_OF_STATE[key])
     positive: BitSet = getattr(state, key)
     return able & positive if value else able & ~positive
-
-
-_ABILITY: Final = {
-    "open": "openable",
-    "cooked": "cookable",
-    "frozen": "freezable",
-    "sliced": "sliceable",
-    "soaked": "soakable",
-    "toggled": "toggleable",
-    "dusty": "dustyable",
-}

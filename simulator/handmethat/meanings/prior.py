@@ -35,13 +35,7 @@ _OFFSET: Final[Mapping[Quest, int]] = {"bring_me": 0, "move_to": 2, "change_stat
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The possible meanings in a household.
-
-    Attributes:
-        state: the state when the human asks.
-        meanings: at least one.
-        probabilities: P(m) of each meaning; shape (meanings,), sum 1.
-    """
+    """The possible meanings in a household, with P(m) of each; shape (meanings,), sum 1."""
 
     world: World
     state: State
@@ -60,14 +54,11 @@ def prior(
     rest: int,
     profile: Profile,
 ) -> Pool | None:
-    """Return the meanings of the quest types in one pool, with their probabilities, when the human asks.
+    """Return the meanings of all quest types, with probabilities; None if none is likely enough.
 
     `rewards`: rewards of the groundings of each possible quest type: of one, or with `Profile.joint_quests`
     of all. `rest`: number of actions left in the human's plan; a grounding without a reward gets -rest.
     `profile`: `all_meanings`, `locations_count` and `subclasses_everywhere` are used.
-
-    Returns:
-        The pool; None if no meaning is likely enough.
     """
     tables: _Tables = {}
     blocks = [

@@ -52,7 +52,6 @@ class Rsa:
     """Speaker and listener over a pool and its utterances.
 
     Args:
-        pool: the meanings.
         utterances: their utterances (`enumerate_utterances` of the same pool).
         profile: with `literal_sets`, an utterance is true of a meaning if A(m) is within A(u).
         depth: rounds of the recursion.

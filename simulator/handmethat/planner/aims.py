@@ -91,13 +91,7 @@ class Trip(NamedTuple):
 
 
 class _OptionTest:
-    """The conditions of an option, for a fast test.
-
-    Attributes:
-        places: entities with their required containers.
-        states: for each state, the bits that must be set and the bits that must not.
-        placed: bit set of the entities in `places`.
-    """
+    """The conditions of an option, for a fast test: places, and state bits that must or must not be set."""
 
     __slots__ = ("option", "placed", "places", "states")
 

@@ -42,13 +42,7 @@ from simulator.handmethat.world import BitSet, bit_set, entities
 
 
 class _Thing(NamedTuple):
-    """The facts of a movable thing.
-
-    Attributes:
-        held: the fact that it is held.
-        containers: fact that it is in or on a container -> the container.
-        anywhere: all facts in `containers`.
-    """
+    """The facts of a movable thing: that it is held, fact -> its container, and all of the latter facts."""
 
     held: Facts
     containers: Mapping[Facts, int]
@@ -187,16 +181,12 @@ class LowerBound:
     def _bound(self, facts: Facts) -> int:
         marks = self._marks(facts)
         if self._alternatives is not None:
-            joint = (_joint_landmarks(marks, alternative) for alternative in self._alternatives)
+            joint = (_joint_landmarks(marks, entities(alternative)) for alternative in self._alternatives)
             counts = (self._count(facts, marks, landmarks) for landmarks in joint if landmarks is not None)
             return min(counts, default=UNREACHABLE)
-        common, choices = _joint_landmarks(marks, self._goal.facts), list[list[Facts]]()
+        common, choices = _joint_landmarks(marks, entities(self._goal.facts)), list[list[Facts]]()
         for choice in self._goal.choices:
-            members = [
-                landmarks
-                for landmarks in (_common_landmarks(marks, member) for member in choice)
-                if landmarks is not None
-            ]
+            members = _landmarks_of_members(marks, choice)
             if common is None or not members:
                 return UNREACHABLE
             common |= reduce(and_, members)
@@ -267,16 +257,10 @@ class LowerBound:
                 continue
             members = set[Facts]()
             for needs in ways:
-                union = 0
-                for need in needs:
-                    landmarks = marks[need]
-                    if landmarks is None:
-                        break
-                    union |= landmarks
-                else:
-                    # The operator that first makes a fact true cannot need it.
-                    if not union & fact:
-                        members.add(union)
+                union = _joint_landmarks(marks, needs)
+                # The operator that first makes a fact true cannot need it.
+                if union is not None and not union & fact:
+                    members.add(union)
             if len(members) > 1 and not any(member & ~common == 0 for member in members):
                 yield sorted(members)
 
@@ -313,10 +297,10 @@ def _alternatives(goal: FactGoal) -> list[Facts] | None:
     return facts
 
 
-def _joint_landmarks(marks: _Marks, facts: Facts) -> Facts | None:
-    """Return the union of the landmarks of all facts; None if one cannot be reached."""
+def _joint_landmarks(marks: _Marks, numbers: Iterable[int]) -> Facts | None:
+    """Return the union of the landmarks of facts, given by their numbers; None if one cannot be reached."""
     union = 0
-    for number in entities(facts):
+    for number in numbers:
         landmarks = marks[number]
         if landmarks is None:
             return None
@@ -326,14 +310,16 @@ def _joint_landmarks(marks: _Marks, facts: Facts) -> Facts | None:
 
 def _common_landmarks(marks: _Marks, goal: FactGoal) -> Facts | None:
     """Return the landmarks of a goal; a disjunction contributes those that all its members share."""
-    union = _joint_landmarks(marks, goal.facts)
+    union = _joint_landmarks(marks, entities(goal.facts))
     for choice in goal.choices:
-        members = [
-            landmarks
-            for landmarks in (_common_landmarks(marks, member) for member in choice)
-            if landmarks is not None
-        ]
+        members = _landmarks_of_members(marks, choice)
         if union is None or not members:
             return None
         union |= reduce(and_, members)
     return union
+
+
+def _landmarks_of_members(marks: _Marks, choice: Iterable[FactGoal]) -> list[Facts]:
+    """Return the landmarks of each member of a disjunction that can be reached."""
+    landmarks = (_common_landmarks(marks, member) for member in choice)
+    return [facts for facts in landmarks if facts is not None]

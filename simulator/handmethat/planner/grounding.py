@@ -32,13 +32,7 @@ _NO_STATE: Final = State(at=NOTHING, holding=NOTHING, place=b"")
 
 
 class Operator(NamedTuple):
-    """A ground action.
-
-    Attributes:
-        needs: facts that must hold before.
-        adds: facts that hold afterwards.
-        deletes: facts that do not hold afterwards, unless added.
-    """
+    """A ground action: facts that it needs, adds, and deletes (unless it adds them)."""
 
     action: Action
     needs: Facts
@@ -186,11 +180,7 @@ def _operators(
 
 
 class _Memoized(Generic[T]):
-    """A cached function of some of an action's arguments.
-
-    Attributes:
-        last: index of the last of these arguments; -1 without arguments.
-    """
+    """A cached function of some of an action's arguments; `last`: index of the last, -1 without any."""
 
     def __init__(self, params: Sequence[str], names: Sequence[str], make: Callable[[Args], T]) -> None:
         indices = tuple(params.index(name) for name in names)

@@ -53,15 +53,12 @@ def plan_goal(
     targets: Targets,
     random: Random | None = None,
 ) -> tuple[Plan, ...] | None:
-    """Return a plan for each subgoal, each from the state after the one before.
+    """Return a plan per subgoal in `order`, each from the state after the last; None if one has none.
 
     Earlier subgoals are not protected, except that a plan prefers things that were not put in place for an
     earlier subgoal.
 
     `order`: indices of the subgoals, in the order of the plans.
-
-    Returns:
-        One plan per subgoal, in that order; None if a subgoal cannot be reached.
     """
     aims = aims_for(world, goal.subgoals, targets.grounded)
     trips = _trips(Walk(world, state, targets.grounded), [aims[number] for number in order], random)
@@ -71,12 +68,9 @@ def plan_goal(
 def plan_whole(
     world: World, state: State, goal: Goal, targets: Targets, random: Random
 ) -> tuple[Order, tuple[Plan, ...]] | None:
-    """Return a short plan after which all subgoals hold.
+    """Return an order and short plans after which all subgoals hold; None if every order undoes one.
 
     It follows the best of all orders of the subgoals if there are at most 12 orders, else of 12 random ones.
-
-    Returns:
-        The order and the plans in that order; None if every order undoes an earlier subgoal.
     """
     orders = draw_orders(len(goal.subgoals), _ORDERS, random)
     aims = aims_for(world, goal.subgoals, targets.grounded)
@@ -120,11 +114,7 @@ def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
 def _trips(
     walk: Walk, aims: Iterable[Aim], random: Random | None, fixed: BitSet = 0
 ) -> list[Trip | None] | None:
-    """Take `walk` to one aim after the other.
-
-    Returns:
-        A trip for each aim, None for an aim that holds already; None if an aim cannot be reached.
-    """
+    """Take `walk` to each aim; return the trips (None for an aim that holds), or None if one fails."""
     trips: list[Trip | None] = []
     for aim in aims:
         trip, settled = None, aim.settled(walk)

@@ -25,12 +25,7 @@ UNREACHABLE: Final = 10**9
 
 
 class FactGoal(NamedTuple):
-    """A goal in terms of facts: all of `facts`, and at least one member of each of `choices`.
-
-    Attributes:
-        facts: facts that must hold.
-        choices: disjunctions, with members in the order of creation or `shuffled`; an empty one never holds.
-    """
+    """A goal in facts: all of `facts`, and a member of each of `choices`; an empty one never holds."""
 
     facts: Facts
     choices: tuple[tuple[FactGoal, ...], ...] = ()

@@ -82,13 +82,7 @@ _EXACT_LIMIT: Final = 300
 
 
 class Rewards(NamedTuple):
-    """The rewards of help.
-
-    Attributes:
-        values: R of every grounding that was evaluated; things in the order of creation.
-        useful: A(G), in the same order.
-        before: the cost-to-go without help, h0.
-    """
+    """The rewards of help: R by grounding and A(G), in the order of creation; h0, the cost without help."""
 
     values: Mapping[Grounding, float]
     useful: tuple[Grounding, ...]

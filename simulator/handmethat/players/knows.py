@@ -32,12 +32,7 @@ _NO: Final = re.compile(r"^\W*(no|nope|wrong|not)\b|^\W*(不|否|没有|错)", r
 
 
 class HeardQuestion(NamedTuple):
-    """A question that was asked.
-
-    Attributes:
-        answer: the built-in expert's answer.
-        fair: what an answer may mention: the mentions of the question, of `answer` and of earlier words.
-    """
+    """A question, the built-in expert's answer, and what an answer may mention (also earlier words)."""
 
     text: str
     answer: Answer
@@ -192,12 +187,7 @@ class InsiderKnows:
 
 @dataclass(frozen=True, slots=True)
 class AskedKnows:
-    """The human seat's view when a question is pending.
-
-    Attributes:
-        heard: the question, the built-in expert's answer, and what may be mentioned.
-        exchange: earlier questions and answers.
-    """
+    """The human seat's view when a question is pending, with the earlier questions and answers."""
 
     task: Task
     language: Language

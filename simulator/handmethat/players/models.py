@@ -29,12 +29,7 @@ Messages = tuple[Message, ...]
 
 
 class _ModelSeat:
-    """A model in a seat.
-
-    Attributes:
-        purpose: purpose of its calls, for the log.
-        longest: token limit of a reply.
-    """
+    """A model in a seat; `longest` is the token limit of a reply."""
 
     kind: Kind = "model"
     purpose: str

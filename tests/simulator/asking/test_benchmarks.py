@@ -18,11 +18,11 @@ from simulator.clarq.score import is_question
 from simulator.clarq.score import need_of as clarq_need
 from simulator.commands.asking import rows
 from simulator.errors import InputError
-from simulator.handmethat.asking import asking_record as handmethat_record
-from simulator.handmethat.asking import exchange
-from simulator.handmethat.asking import useful as handmethat_useful
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.items import task_from_row
+from simulator.handmethat.score import asking_record as handmethat_record
+from simulator.handmethat.score import exchange
+from simulator.handmethat.score import useful as handmethat_useful
 
 
 def _dialogue(lamp, *pairs):
