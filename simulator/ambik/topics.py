@@ -92,7 +92,7 @@ def word_table() -> QuestionWords:
     return QuestionWords.model_validate(table("questions"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Topic:
     """The open part of a task, in the form in which questions are matched against it.
 
@@ -139,6 +139,13 @@ class Topic:
     def known(self) -> frozenset[str]:
         """Words that a question may contain in addition to those for the open thing."""
         return self.keys | self.around
+
+    @cached_property
+    def spellings(self) -> tuple[Sequence[str], frozenset[str]]:
+        """Words that slips are corrected to, sorted, and stems that are not corrected."""
+        words = word_table()
+        right = sorted(QUESTION_WORDS | self.open_words | self.strong | words.asked.keys())
+        return right, words.says_nothing | words.first_of_same.keys() | self.known
 
 
 def in_english(question: str) -> str:
@@ -340,9 +347,7 @@ def content_of(text: str) -> frozenset[str]:
 
 def correct_spelling(topic: Topic, text: str) -> str:
     """Return `text` with slips in question words and words for what is open corrected."""
-    words = word_table()
-    right = sorted(QUESTION_WORDS | topic.open_words | topic.strong | words.asked.keys())
-    known = words.says_nothing | words.first_of_same.keys() | topic.known
+    right, known = topic.spellings
 
     def correct(token: str) -> str:
         if len(token) < 4 or token in right or stem(token) in known or kitchen_words({stem(token)}):

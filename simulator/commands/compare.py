@@ -21,6 +21,7 @@ from simulator.benchmark import Benchmark, Metric
 from simulator.commands.report import OutOption, RunsArgument, output_report
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
+from simulator.figures.tables import AtMost
 from simulator.reporting import Report, Section
 from simulator.reports import metric_table, present_metrics
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
@@ -29,6 +30,7 @@ from simulator.stats import Interval, holm, mcnemar, paired_bootstrap
 Differences = npt.NDArray[np.floating[Any]]
 POWER: Final = 0.8
 LEVEL: Final = 0.05
+_DRAWS: Final = 9_999
 REMARKS: Final = (
     "Runs are compared on the items and languages that both have; repeats of an item are averaged first.",
     "Difference: second less first, with a 95 % bootstrap interval over items; those of a pair are one draw.",
@@ -163,9 +165,11 @@ def permutation_p(differences: Differences) -> float:
     if len(changed) < 2:  # both signs of a single difference are equally far from 0
         return 1.0
     test = scipy.stats.permutation_test(
-        (changed,), np.sum, permutation_type="samples", n_resamples=9_999, rng=np.random.default_rng(0)
+        (changed,), np.sum, permutation_type="samples", n_resamples=_DRAWS, rng=np.random.default_rng(0)
     )
-    return float(test.pvalue)
+    p = float(test.pvalue)
+    # Unless all signs are tried, no draw as extreme leaves only an upper bound.
+    return AtMost(p) if 2 ** len(changed) > _DRAWS and p <= 2 / (_DRAWS + 1) else p
 
 
 def detectable(differences: Differences) -> float | None:
@@ -205,7 +209,8 @@ def _compare_all(
     tried = (_compare_two(frame, metric, first, second, cluster) for first, second in combinations(runs, 2))
     pairs = [pair for pair in tried if pair is not None]
     adjusted = holm([pair.p for pair in pairs])
-    return [pair._replace(holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
+    # An adjusted upper bound (`AtMost`) is one, too.
+    return [pair._replace(holm=type(pair.p)(p)) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
 def _compare_two(

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | int | float | Interval | None
 
+
+class AtMost(float):
+    """A number that is shown as ``<0.0002``: an upper bound, such as the least p-value of drawn samples."""
+
+
 _LATEX: Final = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -185,7 +190,7 @@ def _format_fixed(number: float, column: Column) -> str:
     text = half_up(number * column.times, column.digits)
     if column.never_zero and number > 0 == float(text):
         return f"<{10**-column.digits:.{column.digits}f}"
-    return text
+    return f"<{text}" if isinstance(number, AtMost) else text
 
 
 def _as_cell(value: Any) -> Cell:

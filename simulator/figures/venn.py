@@ -17,6 +17,7 @@ from simulator.errors import InputError
 from simulator.figures.files import COLUMN
 from simulator.figures.look import DARK, LIGHT
 from simulator.output_files import write_atomically
+from simulator.stats import half_up
 
 _RADIUS: Final = 92.0
 _CENTRES: Final = ((142.0, 128.0), (238.0, 128.0), (190.0, 211.0))
@@ -93,7 +94,9 @@ class Venn:
             parts.append(_svg_text(x, y, name, look.ink, 15, anchor, bold=True))
         for area, (x, y) in _PLACES.items():
             parts.append(_svg_text(x, y, str(self.counts[area]), look.ink, 17, "middle", bold=True))
-            parts.append(_svg_text(x, y + 16, f"{100 * self.share(area):.1f} %", look.muted, 12, "middle"))
+            parts.append(
+                _svg_text(x, y + 16, f"{half_up(100 * self.share(area), 1)} %", look.muted, 12, "middle")
+            )
         return "".join([*parts, "</svg>"])
 
     def csv(self) -> str:
@@ -161,7 +164,7 @@ def _png(venn: Venn, width: float) -> bytes:
     for (x, y, anchor), name in zip(_NAMES, venn.sets, strict=True):
         axes.text(x, y, name, ha=sides[anchor], fontsize=15 * scale, color=LIGHT.ink, weight="bold")
     for area, (x, y) in _PLACES.items():
-        count, share = str(venn.counts[area]), f"{100 * venn.share(area):.1f} %"
+        count, share = str(venn.counts[area]), f"{half_up(100 * venn.share(area), 1)} %"
         axes.text(x, y, count, ha="center", fontsize=17 * scale, color=LIGHT.ink, weight="bold")
         axes.text(x, y + 16, share, ha="center", fontsize=12 * scale, color=LIGHT.muted)
     out = io.BytesIO()

@@ -21,7 +21,7 @@ from simulator.handmethat.items import LEVELS, describe_sample, makeup, stratum_
 from simulator.handmethat.score import EpisodeScores, score_episode
 from simulator.reporting import Section
 from simulator.runner.logged import PERSON
-from simulator.stats import Interval, bootstrap_mean, paired_bootstrap, share
+from simulator.stats import Interval, bootstrap_mean, half_up, paired_bootstrap, share
 
 ALL: Final = "all"
 """The label of all levels together."""
@@ -29,6 +29,8 @@ _SUCCESS: Final = Column("success", 1, times=100)
 _NUMBERS: Final = ("n", Column("score", 1), _SUCCESS, Column("moves", 1), Column("raw_sum", 1))
 _SHARED: Final = ["run", "episode", "item", "language", "repeat", "participant", "status", "seat.human"]
 """The columns of the shared frame that are used."""
+_SEE_EVERYTHING: Final = ("offline/heuristic", "offline/heuristic:changes")
+"""Robots that observe fully in either mode (spec 11.1)."""
 _SETTING: Final = ["robot", "mode", "protocol", "allowed"]
 
 
@@ -68,6 +70,7 @@ def scored_episodes(reader: LogReader, runs: Sequence[str], *, exclude_aborted: 
                 allowed = 0 if scores.protocol == "paper" else allowed
                 rows.append([*astuple(scores), episode.id, episode.item_hash, robot, allowed])
     scored = pd.DataFrame(rows, columns=[*names, "episode", "hash", "robot", "allowed"])
+    scored.loc[scored["robot"].isin(_SEE_EVERYTHING), "mode"] = "full"
     frame = counted.merge(scored, on="episode")
     order = frame.assign(
         robots=frame["robot"] != PERSON,
@@ -165,10 +168,10 @@ def paper_table(results: pd.DataFrame) -> Table:
 
 def paper_cell(result: Any, person: bool = False) -> str:
     """Return a cell as the paper prints it: ``88.9 (94.9, 4.2)``; for people only success and moves."""
-    success, moves = f"{100 * result['success'].value:.1f}", result["moves"]
-    inner = success if moves is None else f"{success}, {moves.value:.1f}"
+    success, moves = half_up(100 * result["success"].value, 1), result["moves"]
+    inner = success if moves is None else f"{success}, {half_up(moves.value, 1)}"
     # The paper has no scores of people, who do not see points.
-    return f"({inner})" if person else f"{result['score'].value:.1f} ({inner})"
+    return f"({inner})" if person else f"{half_up(result['score'].value, 1)} ({inner})"
 
 
 def asked_table(episodes: pd.DataFrame) -> Table:

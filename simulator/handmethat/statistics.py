@@ -17,6 +17,7 @@ from simulator.handmethat.items import LEVELS, Level, Task
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.meanings.render import render_utterance
 from simulator.reporting import Report, Section
+from simulator.stats import half_up
 
 # Measure of an episode -> its name in reports.
 MEASURES: Final[Mapping[str, str]] = {
@@ -99,7 +100,7 @@ def statistics_report(statistics: Statistics) -> Report:
     if rejections := statistics["rejections"]:
         total = sum(rejections.values())
         rows: list[list[Cell]] = [
-            [cause, count, f"{100 * count / total:.1f} %"] for cause, count in rejections.items()
+            [cause, count, f"{half_up(100 * count / total, 1)} %"] for cause, count in rejections.items()
         ]
         table = Table(["household rejected because", "households", "share"], rows)
         sections.append(Section(name="rejections", title="Rejections", tables=[table]))
@@ -126,7 +127,9 @@ def _levels_section(statistics: Statistics) -> Section:
     every, strict = statistics["episodes"], statistics["strict4"]
     for quest, levels in {**statistics["by_quest"], "all": statistics["levels"]}.items():
         counts = [levels.get(level, 0) for level in LEVELS]
-        rows.append([quest, *(f"{count} ({100 * count / every:.1f} %)" for count in (*counts, sum(counts)))])
+        rows.append(
+            [quest, *(f"{count} ({half_up(100 * count / every, 1)} %)" for count in (*counts, sum(counts)))]
+        )
     goals = ", ".join(f"{goal}: {count}" for goal, count in statistics["goals"].items())
     remarks = [f"Goal templates: {goals}"]
     if strict is not None and (fourth := statistics["levels"].get(4)):

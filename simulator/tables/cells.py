@@ -22,6 +22,7 @@ ABSENT: Final = ("nan", "<na>", "#n/a", "n/a", "na", "null", "none")
 """Words that programs write into an empty cell, in lower case; such a cell counts as empty."""
 SEPARATORS: Final[Mapping[str, str]] = {"semicolons": ";", "tabs": "\t"}
 """Column separators, other than commas, that spreadsheets use."""
+_SEP: Final = re.compile(r"\A\"?sep=.\"?(?=\r?\n)")
 _LONGEST: Final = max(map(len, ABSENT))
 _BETWEEN: Final = re.compile(r"[\s_-]+")
 _HEAD: Final = 1 << 16
@@ -272,7 +273,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Return the lines of a text, each with its end."""
+    """Return the lines of a text, each with its end; Excel's first line that names the separator is empty."""
+    text = _SEP.sub("", text)
     return [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
 
 

@@ -6,7 +6,7 @@ by training). Any other folder is searched for model folders.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -48,6 +48,7 @@ from simulator.ambient.nli.table import (
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.ambient.reporting.measures import Measure, Results, build_measures
 from simulator.errors import InputError
+from simulator.jsonlines import Read
 
 T = TypeVar("T")
 _MAX_DEPTH: Final = 4
@@ -58,11 +59,13 @@ class NliResults:
     """The results in files and folders, comparisons with stored scores (`checks`), and unreadable files.
 
     `examples` loads the dev and test examples, for logits without labels; `pairs` are the intervals to try in
-    tuning a regression; `gold` has the gold label sets of the predicted examples.
+    tuning a regression; `known` has files that have been read; `gold` has the gold label sets of the
+    predicted examples.
     """
 
     examples: Callable[[], Sequence[Example]]
     pairs: Pairs = "all"
+    known: Mapping[Path, Read[Any]] = field(default_factory=dict)
     models: list[Model] = field(default_factory=list)
     gold: tuple[LabelSet, ...] = ()
     checks: list[str] = field(default_factory=list)
@@ -159,22 +162,25 @@ class NliResults:
         return nli_records(test, threshold), threshold
 
     def _logits(self, path: Path) -> tuple[PairScores, ...]:
-        read = read_logits(path)
+        read = self.known.get(path) or read_logits(path)
         self.problems += map(str, read.faults)
         if all(row.labels is not None for row in read.rows):
             return read.rows
         return with_labels(read.rows, self.examples())
 
     def _predictions(self, path: Path) -> tuple[NliRecord, ...]:
-        read = self._attempt(lambda: NLI_PREDICTIONS.read(path))
+        read = self.known.get(path) or self._attempt(lambda: NLI_PREDICTIONS.read(path))
         if read is None:
             return ()
         self.problems += map(str, read.faults)
         return read.rows
 
     def _seeds(self, files: Sequence[Path]) -> list[SeedRecord]:
-        records = (self._attempt(partial(read_seed, path)) for path in files)
-        return [record for record in records if record is not None]
+        known = self.known
+        records = (
+            known[path].rows if path in known else [self._attempt(partial(read_seed, path))] for path in files
+        )
+        return [record for rows in records for record in rows if record is not None]
 
 
 def _nearest_seed(records: Sequence[NliRecord], stored: Sequence[SeedRecord]) -> str:
@@ -225,11 +231,12 @@ def _logits_folders(folder: Path) -> list[Path]:
 
 
 def read_nli_results(
-    files: Sequence[Path], examples: Sequence[Example], first: Sequence[Model]
+    files: Mapping[Path, Read[Any]], examples: Sequence[Example], first: Sequence[Model]
 ) -> NliResults:
     """Return the results in the folders of some files, and in files with other names, with baselines.
 
-    `examples`: the dataset's dev and test, needed for logits without labels; `first`: models to put first.
+    `files`: with their contents; `examples`: the dataset's dev and test, needed for logits without labels;
+    `first`: models to put first.
     """
 
     def load() -> Sequence[Example]:
@@ -237,7 +244,7 @@ def read_nli_results(
             raise InputError("logits without labels need the dataset; name it with --data")
         return examples
 
-    results, paths = NliResults(load, models=[*first]), dict[Path, None]()
+    results, paths = NliResults(load, known=files, models=[*first]), dict[Path, None]()
     for file in files:
         folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
         in_folder = (

@@ -111,7 +111,7 @@ def table_5_short(models: Sequence[Model]) -> Table:
     rows: list[list[Cell]] = [
         [
             *_own_cells(model, ends=False),
-            "/".join(f"{spread.mean:.1f}" for spread in model.printed if spread) or None,
+            "/".join(half_up(spread.mean, 1) for spread in model.printed if spread) or None,
         ]
         for model in models
     ]

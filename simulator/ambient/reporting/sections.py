@@ -175,8 +175,8 @@ def _nli_results(
 ) -> Iterator[Results]:
     """Yield the joint results of all runs and files with label sets, which share tables."""
     played = [answers for answers in played if answers.kind == "nli"]
-    paths = [file for kind in _NLI for file in files.get(kind, {})]
-    if not played and not paths:
+    reads = {file: read for kind in _NLI for file, read in files.get(kind, {}).items()}
+    if not played and not reads:
         return
     models = [
         Model(
@@ -186,15 +186,15 @@ def _nli_results(
         )
         for answers in played
     ]
-    results = read_nli_results(paths, context.examples, models)
+    results = read_nli_results(reads, context.examples, models)
     # Faults of rows were already added when the files were read.
     reported = set(map(str, problems.faults))
     problems.faults += [problem for problem in results.problems if problem not in reported]
     if played and not results.gold:
         results.gold = tuple(record.gold for record in played[0].records)
     if results.models:
-        faulty = sum(count_left_out(read.faults) for kind in _NLI for read in files.get(kind, {}).values())
-        names = [*(f"run {answers.run}" for answers in played), *map(str, paths)]
+        faulty = sum(count_left_out(read.faults) for read in reads.values())
+        names = [*(f"run {answers.run}" for answers in played), *map(str, reads)]
         yield with_notes(nli_results(results, names, faulty), files, context.by_id)
 
 

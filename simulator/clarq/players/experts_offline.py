@@ -189,9 +189,11 @@ def unanswered_type(assessment: Assessment) -> Classification:
         if reading.matches("open_ended"):
             return Classification(TurnType.VAGUE, reason("anything_else"))
         return Classification(TurnType.UNRELATED, reason("off_task"))
-    repeated = _most_similar_given(reading)
-    if _fits_given(assessment) or (repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max()))):
-        return Classification(TurnType.REPEATED, reason("answered", node=_earlier_answer(assessment)))
+    answered, repeated = _fits_given(assessment), _most_similar_given(reading)
+    if not answered and repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
+        answered = repeated[0]
+    if answered:
+        return Classification(TurnType.REPEATED, reason("answered", node=answered))
     return Classification(TurnType.UNANSWERABLE, reason("not_available"))
 
 

@@ -13,6 +13,7 @@ from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.items import PairItem, ScenarioItem
 from simulator.ambik.players import item_answer
 from simulator.ambik.questions import interpret
+from simulator.ambik.topics import topic_of
 
 BANK = yaml.safe_load((Path(__file__).parent / "question_bank.yaml").read_text(encoding="utf-8"))
 PAIRS = {one.id: one for one in load_pairs("builtin")}
@@ -37,6 +38,11 @@ def test_the_bank_holds_every_kind_of_question_in_both_halves():
     assert kinds[0] == kinds[1]
     assert len(kinds[0]) == 10
     assert sum(map(len, BANK.values())) >= 120
+
+
+def test_the_words_to_correct_to_are_sorted_once_for_a_task():
+    topic = topic_of(next(iter(PAIRS.values())))
+    assert topic.spellings is topic.spellings
 
 
 def _own_and_others(pairs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from logs.errors import NotInLog
 from logs.rows import Ending, Episode, Item, Run, Score, content_hash
 from simulator.commands.compare import comparison, detectable, mcnemar_or_permutation, permutation_p
 from simulator.errors import InputError
-from simulator.figures import Cell, Table
+from simulator.figures import Cell, Column, Table
+from simulator.figures.tables import AtMost, cell_text
 from simulator.stats import Interval
 
 Values = Mapping[str, Sequence[float | None]]
@@ -238,6 +240,16 @@ def test_many_exchanges_are_drawn_the_same_way_each_time():
     drawn = permutation_p(differences)
     assert drawn == permutation_p(differences)
     assert drawn == pytest.approx(ttest_1samp(differences, 0).pvalue, abs=0.01)
+
+
+def test_the_least_p_of_draws_is_an_upper_bound(path):
+    for start, run in enumerate("abc"):
+        put_run(path, run, {"aqd": once([start + place / 100 for place in range(20)])})
+    for row in tables(path, "a", "b", "c")["D"]:
+        assert (row["p"], row["Holm"]) == (0.0002, pytest.approx(0.0006))
+        assert [cell_text(row[name], Column(name, 4)) for name in ("p", "Holm")] == ["<0.0002", "<0.0006"]
+        assert json.dumps(row["p"]) == "0.0002"
+    assert not isinstance(permutation_p(np.ones(13)), AtMost)
 
 
 def test_only_yes_and_no_go_to_mcnemar():

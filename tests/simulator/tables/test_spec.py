@@ -74,10 +74,20 @@ def test_a_damaged_file_is_read_where_it_is_named(tmp_path: Path) -> None:
     assert (fault.line, fault.message) == (1, "id is missing")
 
 
-@pytest.mark.parametrize(("mark", "name"), [(";", "semicolons"), ("\t", "tabs")])
-def test_a_table_without_commas_says_what_to_do(tmp_path: Path, mark: str, name: str) -> None:
+@pytest.mark.parametrize("first", ["sep=,\r\n", '\ufeff"sep=,"\n'])
+def test_excel_s_line_with_the_separator_is_skipped(tmp_path: Path, first: str) -> None:
     path = tmp_path / "b.csv"
-    path.write_text(f"mark{mark}other\nx{mark}y\n", encoding="utf-8")
+    path.write_bytes(f"{first}mark,other\r\nx,y\r\n".encode())
+    assert TABLES.files_of(path) == {path: MARKS}
+    read = MARKS.read(path)
+    assert (len(read.rows), read.lines, read.faults) == (1, (3,), ())
+
+
+@pytest.mark.parametrize(("mark", "name"), [(";", "semicolons"), ("\t", "tabs")])
+@pytest.mark.parametrize("first", ["", "sep={}\n"])
+def test_a_table_without_commas_says_what_to_do(tmp_path: Path, mark: str, name: str, first: str) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text(f"{first.format(mark)}mark{mark}other\nx{mark}y\n", encoding="utf-8")
     problems = Problems()
     assert TABLES.read_all([path], problems, owner="Words") == {}
     assert problems.unreadable == [f"{path}: columns are separated by {name}; save it as CSV with commas"]

@@ -9,7 +9,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from simulator.ambient.files.nli import NLI_LOGITS, PairScores, read_seed, write_seed
+from simulator.ambient.files.nli import (
+    NLI_LOGITS,
+    NLI_PREDICTIONS,
+    NLI_SEED,
+    PairScores,
+    read_seed,
+    write_seed,
+)
 from simulator.ambient.nli.results import read_nli_results
 from simulator.ambient.nli.table import paper_rows
 from simulator.ambient.records import SeedRecord
@@ -248,5 +255,24 @@ def test_predictions_may_have_another_name(tmp_path, name, model):
     path.parent.mkdir()
     row = {"id": 1, "premise": "It rains.", "hypothesis": "It pours.", "labels": "neutral"}
     path.write_text(json.dumps([row | {"prediction": "neutral"}]), encoding="utf-8")
-    results = read_nli_results([path], (), ())
+    results = read_nli_results({path: NLI_PREDICTIONS.read(path)}, (), ())
     assert (results.models[0].name, results.problems) == (model, [])
+
+
+def test_files_that_have_been_read_are_not_read_again(tmp_path):
+    row = {"id": 1, "premise": "It rains.", "hypothesis": "It pours.", "labels": "neutral"}
+    lines = [json.dumps(row | {"prediction": prediction}) + "\n" for prediction in ("neutral", "entailment")]
+    (tmp_path / "predictions.jsonl").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "seed42.json").write_text(json.dumps(dict.fromkeys(("em", "f1", "group_em"), 0.5)))
+    files = {
+        file: kind.read(file, "keep")
+        for file, kind in (
+            (tmp_path / "predictions.jsonl", NLI_PREDICTIONS),
+            (tmp_path / "seed42.json", NLI_SEED),
+        )
+    }
+    for file in files:
+        file.write_text("{}")
+    results = read_nli_results(files, (), ())
+    assert [model.name for model in results.models[:2]] == [tmp_path.name, f"{tmp_path.name}: predictions"]
+    assert len(results.gold) == 2

@@ -3,6 +3,7 @@ from shared_data import SHARED
 
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation, TurnType
+from simulator.clarq.players import experts_offline
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.results import read_results
 from simulator.seats import Line
@@ -184,6 +185,14 @@ async def test_the_type_is_answerable_just_when_the_walk_gives_something(experts
         answerable = (await experts.classify(asked)).type is TurnType.ANSWERABLE
         given = [(await experts.walk(asked, multi=multi)).indices for multi in (False, True)]
         assert answerable is any(given)
+
+
+async def test_a_repeated_question_is_compared_once_with_what_was_given(experts, monkeypatch):
+    compare, compared = experts_offline._fits_given, []
+    monkeypatch.setattr(experts_offline, "_fits_given", lambda each: compared.append(each) or compare(each))
+    asked = situation("Sorry, which oil burns bright enough?", given=("1",))
+    assert (await experts.classify(asked)).type is TurnType.REPEATED
+    assert len(compared) == 1
 
 
 async def test_nothing_is_walked_when_nothing_is_left(experts):
