@@ -17,6 +17,7 @@ from functools import cache, partial
 from hashlib import sha256
 from math import ceil
 from pathlib import Path
+from secrets import token_hex
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -276,14 +277,14 @@ def _invitation(benchmark: DeclaredActions) -> Callable[[str, Request], Response
 
 def add_health(app: FastAPI, log: Path | None) -> None:
     """Add the health check; `log` is the log file to check, if any."""
-    health_of = Health(log)
+    health_of, own = Health(log), {"X-Server": token_hex(8)}  # pages notice a restart
 
     @app.get("/health")
     async def health() -> Response:
         problem = await health_of.problem()
         if problem:
             return JSONResponse({"status": "failing", "problem": problem}, status_code=503)
-        return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "ok"}, headers=own)
 
 
 class Health:

@@ -46,6 +46,7 @@ class ClarqSessions(PlaySessions):
             when=("first", "further"),
             seat=PROVIDER,
             choices=(YES, NO),
+            at_once=True,
         ),
     )
     choices = Choices

@@ -91,6 +91,7 @@ class Step:
         questions: the study's questions, if the step asks these.
         choices: the possible answers; empty if any answer will do.
         paired: False if people who are paired are not asked.
+        at_once: True if it is about what just happened: it comes before the study's own steps at its node.
     """
 
     node: Node
@@ -104,6 +105,7 @@ class Step:
     questions: tuple[Question, ...] = ()
     choices: tuple[str, ...] = ()
     paired: bool = True
+    at_once: bool = False
 
 
 CONSENT: Final = Step(node="consent", kind="consent", wants=YES)
@@ -220,8 +222,8 @@ def study_steps(study: Study) -> tuple[Step, ...]:
 
 
 def merge_steps(own: Sequence[Step], outer_steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return a study's steps and a benchmark's in the order of nodes; the study's come first at each node."""
-    return tuple(sorted((*own, *outer_steps), key=lambda step: NODES.index(step.node)))
+    """Return all steps in the order of nodes; at each, the study's come first, except for `at_once`."""
+    return tuple(sorted((*own, *outer_steps), key=lambda step: (NODES.index(step.node), not step.at_once)))
 
 
 def has_declined(turns: Iterable[Turn]) -> bool:

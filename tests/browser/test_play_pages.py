@@ -174,6 +174,17 @@ def test_where_one_writes_stays_in_sight(server: Any, open_page: Any, width: int
     assert page.evaluate("document.querySelector('.ab-composer').getBoundingClientRect().bottom") <= 741
 
 
+def test_what_was_announced_does_not_stay(server: Any, open_page: Any) -> None:
+    watched = open_page()
+    watched.changed, page = True, watched.page
+    page.clock.install()
+    begin(page, server)
+    page.click(".ab-send")
+    page.wait_for_selector(".ab-toast:not(:empty)")
+    page.clock.fast_forward(20_000)
+    page.wait_for_selector(".ab-toast:empty", state="attached")
+
+
 def test_every_page_in_chinese_and_in_the_dark(server: Any, open_page: Any) -> None:
     page = open_page(scheme="dark", locale="zh-CN").page
     with looking(page, broken_rules) as look:

@@ -310,3 +310,13 @@ def test_narrow_pages_do_not_scroll_sideways(runs, open_page, locale):
         page.wait_for_selector("#ab-content :is(h1, h2)")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("document.documentElement.lang") == locale
+
+
+def test_a_page_from_before_a_restart_says_so(runs, open_page):
+    watched = open_page()
+    watched.changed, page = True, watched.page
+    page.goto(f"{runs.url}/research")
+    page.wait_for_selector("h1")
+    assert not page.is_visible("[data-restarted]")
+    page.route("**/health", lambda route: route.fulfill(headers={"X-Server": "another"}, body="{}"))
+    page.wait_for_selector("[data-restarted]")

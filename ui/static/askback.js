@@ -8,6 +8,7 @@ window.askback = (() => {
 
   const language = () => document.documentElement.dataset.language || "en";
   const token = () => new URLSearchParams(location.search).get("t") || "";
+  const FADE_MS = 12000; // longer than any pause
   const MOST_PASTED = 1e6; // the server refuses more
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -81,6 +82,7 @@ window.askback = (() => {
       this.moves = 0;
       this.pasted = 0; // characters since the last move
       this.opened = new Map();
+      this.fading = {};
       for (const prepare of Page.prepares) prepare.call(this);
       const listen = (name, heard) => element.addEventListener(name, (event) => heard.call(this, event), true);
       listen("click", this.onClick);
@@ -186,6 +188,13 @@ window.askback = (() => {
     toast(text) {
       const place = this.one(".ab-toast");
       if (place && text !== undefined && place.textContent !== text) place.textContent = text;
+      this.later("toast", () => this.toast(""));
+    }
+
+    // Clears what was announced: afterwards, a screen reader would find it where it is true no more.
+    later(name, clear) {
+      clearTimeout(this.fading[name]);
+      this.fading[name] = setTimeout(() => this.busy ? this.later(name, clear) : clear(), FADE_MS);
     }
 
     async copy(field, copied, failed) {

@@ -5,6 +5,7 @@
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
+  const HEALTH_MS = 5000;
   const PATHS = ["/research/part", "/research/data", "/research/desk"];
   // Actions shared with the players' pages.
   const SHARED = ["story", "story-play", "thing", "peek", "fm-add", "fm-drop"];
@@ -29,8 +30,17 @@ window.askbackResearch = (() => {
       listen("focusout", (event) => { if (event.target.matches("[data-bit]")) this.deskLeft(event.target); });
       for (const name of ["pointerdown", "keydown"]) listen(name, (event) => { if (event.key === undefined || event.key === " ") this.deskHold(); });
       for (const name of ["pointerup", "pointercancel", "keyup"]) listen(name, (event) => { if (event.key === undefined || event.key === " ") this.deskRelease(); });
+      setInterval(() => document.hidden || this.findRestart(), HEALTH_MS);
+      this.findRestart();
       window.addEventListener("popstate", () => this.rebuild());
       window.addEventListener("beforeunload", (event) => { if (this.pending.size || Object.keys(this.deskUnsaved()).length) event.preventDefault(); });
+    }
+
+    // After a restart, Gradio does not know this page any more: it would stay as it is without a word.
+    async findRestart() {
+      const server = await fetch("/health").then((answer) => answer.headers.get("X-Server")).catch(() => null);
+      this.startedOn ??= server;
+      if (server && server !== this.startedOn) this.one("[data-restarted]").hidden = false;
     }
 
     one(selector) { return document.querySelector(selector); }
@@ -131,6 +141,7 @@ window.askbackResearch = (() => {
       if (SHARED.includes(act)) acts[act].call(this, control);
       else if (act === "goto") this.goTo(Number(control.dataset.step), { scroll: !control.matches(".ab-bubble") });
       else if (act === "step") this.move(Number(control.dataset.by));
+      else if (act === "reload") location.reload();
       else if (act === "forget-reviewer") store.drop(REVIEWER);
       else if (act === "watch") { this.watchPlay(false); this.watchTo(control.dataset.to === undefined ? this.watchStep() + Number(control.dataset.by) : Number(control.dataset.to)); }
       else if (act === "watch-play") this.watchPlay(!this.watching);

@@ -79,7 +79,9 @@
       stSay() {
         const parts = [".ab-notice:not([hidden])", "[data-feedback]", "[data-progress]"].map((one) => this.one(one));
         const words = parts.map((one) => one?.getAttribute("aria-label") || one?.textContent.trim()).filter(Boolean).join(" ");
-        if (this.stSaid.textContent !== words) this.stSaid.textContent = words;
+        if (this.stNews !== words) this.stSaid.textContent = words;
+        this.stNews = words;
+        this.later("news", () => { this.stSaid.textContent = ""; });
       },
 
       // ---- invitations to other seats

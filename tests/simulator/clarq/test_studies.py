@@ -199,10 +199,11 @@ async def test_the_provider_of_a_pair_judges_their_dialogue(server):
             await answer(server, episode, seat, line)
     for seat, line in (("seeker", "How?"), ("provider", "Well."), ("seeker", "Goodbye!")):
         await answer(server, seats[seat], seat, line)
-    view = await answer(server, seats["provider"], "provider", answers={"hard": "4"})
-    assert view == await server.sessions.view(seats["provider"], "provider")
+    view = await server.sessions.view(seats["provider"], "provider")
     assert (view.stage, [move.text for move in view.moves][1:]) == ("verdict", ["How?", "Well.", "Goodbye!"])
+    # Directly after the dialogue; the study's own questions follow.
     await answer(server, seats["provider"], "provider", "no")
+    await answer(server, seats["provider"], "provider", answers={"hard": "4"})
     await server.sessions.view(seats["provider"], "provider")
     (dialogue,) = server.reader.episodes("study-s")
     (verdict,) = server.reader.judgments(kind=SUCCESS)
