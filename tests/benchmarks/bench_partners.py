@@ -1,6 +1,7 @@
-"""The share of later questions that the built-in partners answer as labelled; see `later_questions.txt`.
+"""The share of utterances that the built-in partners answer as labelled.
 
-Run as a script: ``python tests/benchmarks/bench_partners.py``; ``--misses`` lists every other answer.
+Rules have been made with `later_questions.txt` in sight, none with `blind_questions.txt`. Run as a script:
+``python tests/benchmarks/bench_partners.py``; ``--misses`` lists every other answer.
 Intervals resample whole items.
 """
 
@@ -25,7 +26,8 @@ from simulator.stats import cluster_bootstrap
 from trees import Language
 from trees.sources import load_builtin
 
-UTTERANCES: Final = Path(__file__).with_name("later_questions.txt")
+FILES: Final = ("later_questions.txt", "blind_questions.txt")
+NOTHING: Final = ("none", "unknown", "failed")
 _BEFORE: Final = {"en": "What about this?", "zh": "这个呢？"}
 
 
@@ -45,7 +47,10 @@ class Utterance(NamedTuple):
             return interpret(_PAIRS[self.item], self.text) or "none"
         if self.benchmark == "handmethat":
             task = _TASKS[self.item]
-            reply = questions.answer(task, self.text, self.language)
+            try:
+                reply = questions.answer(task, self.text, self.language)
+            except LookupError:
+                return "failed"
             return ":".join(filter(None, (reply.kind, ",".join(sorted(facts_of(task, reply))))))
         name, _, given = self.item.partition("@")
         before = tuple((node, _BEFORE[self.language]) for node in given.split(",") if node)
@@ -64,9 +69,9 @@ _TASKS: Final = {task.id: task for task in load_tasks()}
 _TREES: Final = {language: {task.id: task for task in load_builtin(language)} for language in ("en", "zh")}
 
 
-def utterances() -> list[Utterance]:
-    """Return all lines of the file."""
-    lines = UTTERANCES.read_text(encoding="utf-8").splitlines()
+def utterances(file: str) -> list[Utterance]:
+    """Return all lines of a file."""
+    lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
     parts = (line.split(" | ", 5) for line in lines if not line.startswith("#"))
     return [
         Utterance(benchmark, "zh" if language == "zh" else "en", *rest)
@@ -75,24 +80,29 @@ def utterances() -> list[Utterance]:
 
 
 def rows() -> Iterator[Row]:
-    """Yield the share of right answers of each partner and language."""
-    everything = utterances()
-    for benchmark, language in dict.fromkeys((each.benchmark, each.language) for each in everything):
-        asked = [each for each in everything if (each.benchmark, each.language) == (benchmark, language)]
-        right = [each.is_right() for each in asked]
-        share = cluster_bootstrap(
-            [float(each) for each in right], [each.item.partition("@")[0] for each in asked]
-        )
-        yield Row(
-            work=f"{benchmark}: later questions answered as labelled, {language}",
-            ours=share.value,
-            unit="",
-            more=True,
-            remark=f"{share.low:.2f} to {share.high:.2f} of {len(asked)}",
-        )
-        if "--misses" in sys.argv:
-            for each in (each for each, good in zip(asked, right, strict=True) if not good):
-                print(f"{each.item} {each.manner}: {each.text} -> {each.answer()}, not {each.expected}")
+    """Yield the share of right answers for each file, partner and language."""
+    for file in FILES:
+        everything = utterances(file)
+        for benchmark, language in dict.fromkeys((each.benchmark, each.language) for each in everything):
+            asked = [each for each in everything if (each.benchmark, each.language) == (benchmark, language)]
+            right = [each.is_right() for each in asked]
+            share = cluster_bootstrap(
+                [float(each) for each in right], [each.item.partition("@")[0] for each in asked]
+            )
+            misses = [each for each, good in zip(asked, right, strict=True) if not good]
+            silent = sum(each.answer() in NOTHING for each in misses)
+            yield Row(
+                work=f"{benchmark}: {file.partition('_')[0]} questions answered as labelled, {language}",
+                ours=share.value,
+                unit="",
+                more=True,
+                remark=f"{share.low:.2f} to {share.high:.2f} of {len(asked)}; {silent} not answered, "
+                f"{len(misses) - silent} beside the point",
+            )
+            if "--misses" in sys.argv:
+                for each in misses:
+                    asked_of = f"{file} {each.item} {each.manner}"
+                    print(f"{asked_of}: {each.text} -> {each.answer()}, not {each.expected}")
 
 
 if __name__ == "__main__":
