@@ -108,6 +108,23 @@ Player = Callable[["View"], "str | Reply"]
 """A built-in player: a pure function from a seat's view to its reply."""
 
 
+class ErrorRate(NamedTuple):
+    """The share of utterances that a built-in player answered wrongly when it was measured.
+
+    Attributes:
+        language: the language of the utterances.
+        wrong: number of wrong answers.
+        n: number of utterances, written and labelled before any answer was seen.
+        low: lower end of the share's 95 % interval, clustered by item; `high`: its upper end.
+    """
+
+    language: str
+    wrong: int
+    n: int
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatSpec:
     """A role in the episodes of a benchmark.
@@ -123,6 +140,7 @@ class SeatSpec:
             is rendered with what the seat `knows`. None if no model can take the seat.
         parse: turns a model's text into a reply; by default the stripped text.
         default: the default player, for benchmarks whose machine knows the players.
+        error_rates: built-in player -> its measured error rates, which reports show.
     """
 
     name: str
@@ -134,6 +152,7 @@ class SeatSpec:
     prompt: str | None = None
     parse: Callable[[str], Reply] | None = None
     default: str = ""
+    error_rates: Mapping[str, Sequence[ErrorRate]] = field(default_factory=dict)
 
     @property
     def usual(self) -> str:

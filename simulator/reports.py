@@ -30,6 +30,11 @@ REMARKS: Final = (
     "(--exclude-aborted leaves them out); what failed for other reasons is not scored and is played again.",
 )
 
+ERRORS: Final = (
+    "Utterances that were written and labelled before any answer was seen; they belong to no run. "
+    "Intervals are 95 %, clustered by item.",
+)
+
 GROUPED: Final = "Items of one group, such as a pair, are one observation of the intervals."
 
 
@@ -114,6 +119,8 @@ def build_report(
     sections = [*_metric_sections(benchmark, source, by, metrics)] if source.runs else []
     for make in benchmark.reports if makers is None else makers:
         sections += _make_sections(benchmark, make, source)
+    if makers is None and source.runs:
+        sections += _error_sections(benchmark, source.episodes)
     names = [*source.runs, *map(str, source.files)]
     return Report(
         title=f"{benchmark.title}: {', '.join(names)}",
@@ -171,6 +178,21 @@ def _metric_sections(
             )
         table = metric_table(frame, metrics, ["run", column], benchmark.cluster)
         yield Section(name=f"by-{slug(column)}", title=f"By {column}", tables=[table])
+
+
+def _error_sections(benchmark: Benchmark[Any, Any], episodes: pd.DataFrame) -> Iterator[Section]:
+    """Yield a section with the measured error rates of the built-in players in these episodes, if any."""
+    rows: list[list[Cell]] = [
+        [seat.name, player, rate.language, Interval(rate.wrong / rate.n, rate.low, rate.high, rate.n)]
+        for seat in benchmark.seats
+        for player, rates in seat.error_rates.items()
+        if player in episodes.get(frames.SEAT + seat.name, pd.Series()).to_numpy()
+        for rate in rates
+        if rate.language in episodes["language"].to_numpy()
+    ]
+    if rows:
+        table = Table(["seat", "player", "language", Column("wrong answers", 2)], rows)
+        yield Section(name="errors", title="Error rates of built-in players", tables=[table], remarks=ERRORS)
 
 
 def present_metrics(benchmark: Benchmark[Any, Any], frame: pd.DataFrame) -> tuple[Metric, ...]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.benchmark import AskingNotes, AskingSpec, Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.benchmark import (
+    AskingNotes,
+    AskingSpec,
+    Benchmark,
+    Command,
+    ErrorRate,
+    Metric,
+    ReportSpec,
+    SeatSpec,
+)
 from simulator.deferred import attribute, later
 
 BENCHMARK: Final = Benchmark[Any, Any](
@@ -31,6 +40,9 @@ BENCHMARK: Final = Benchmark[Any, Any](
             role="the user",
             known="offline/item, provider/model or script:FILE",
             default="offline/item",
+            error_rates={
+                "offline/item": (ErrorRate("en", 11, 89, 0.06, 0.19), ErrorRate("zh", 16, 40, 0.30, 0.50))
+            },
         ),
         SeatSpec(
             name="annotator",

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.benchmark import AskingNotes, AskingSpec, Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.benchmark import (
+    AskingNotes,
+    AskingSpec,
+    Benchmark,
+    Command,
+    ErrorRate,
+    Metric,
+    ReportSpec,
+    SeatSpec,
+)
 from simulator.deferred import attribute, later
 
 BENCHMARK: Final = Benchmark[Any, Any](
@@ -25,6 +34,9 @@ BENCHMARK: Final = Benchmark[Any, Any](
             role="the provider",
             known="offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE",
             default="offline/experts",
+            error_rates={
+                "offline/experts": (ErrorRate("en", 11, 115, 0.05, 0.15), ErrorRate("zh", 7, 80, 0.03, 0.15))
+            },
         ),
     ),
     metrics=(

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.benchmark import AskingNotes, AskingSpec, Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.benchmark import (
+    AskingNotes,
+    AskingSpec,
+    Benchmark,
+    Command,
+    ErrorRate,
+    Metric,
+    ReportSpec,
+    SeatSpec,
+)
 from simulator.deferred import attribute, later
 
 BENCHMARK: Final = Benchmark[Any, Any](
@@ -26,6 +35,9 @@ BENCHMARK: Final = Benchmark[Any, Any](
             role="the human",
             known="offline/giver, provider/model or script:FILE",
             default="offline/giver",
+            error_rates={
+                "offline/giver": (ErrorRate("en", 16, 87, 0.09, 0.28), ErrorRate("zh", 9, 60, 0.05, 0.26))
+            },
         ),
     ),
     metrics=(

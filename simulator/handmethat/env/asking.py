@@ -148,7 +148,7 @@ def _resolve_asks(asks: list[str], words: str, alternatives: bool, named: bool) 
         asks = [key for key in asks if key != "confused"]
         asks = asks or ([] if named else ["clear"])
     if "which" in asks:
-        asks.remove("which")
+        asks = [key for key in asks if key != "which"]
         if not asks and alternatives:
             return ()  # which of these
         asks = asks or ["clear"]

@@ -226,6 +226,13 @@ def test_free_words(fruit: Task, text: str, kind: str, key: str) -> None:
     assert ask(fruit, text) == (kind, key, cost)
 
 
+def test_which_container_is_understood_in_both_languages(fruit: Task) -> None:
+    for text, language in (("which box?", "en"), ("哪个盒子", "zh"), ("放在哪个盒子里", "zh")):
+        kind, key, _ = ask(fruit, text, language)
+        assert kind == "value", text
+        assert key in ("clear", "destination", "place"), text
+
+
 def test_answers_say_no_more_than_was_asked(fruit: Task, mug: Task) -> None:
     secrets = ("table", "box", "frozen", "fruit")
     for text, allowed in (
