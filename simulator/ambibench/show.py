@@ -80,15 +80,7 @@ class ParticipantView(SeatPage):
 
 
 class ReplayTrial(NamedTuple):
-    """One position of a prompt in a replay.
-
-    Attributes:
-        example: with its right label.
-        belief: of the Bayes-optimal learner before it sees this label.
-        asked: whether the label was asked for.
-        turn: the answer; None if there is none.
-        score: of the answer, by the rules it was played under; None if there is none.
-    """
+    """One position of a replayed prompt, with the learner's belief before it; no `turn` if unanswered."""
 
     example: Example
     belief: Belief

@@ -109,13 +109,7 @@ class Table:
 
 
 class State(TypedDict):
-    """The state of a dialogue, in plain values.
-
-    Attributes:
-        lines: ``[seat, text]`` per turn.
-        decision: the fields of the provider's `Decision` between `classify` and `walk`.
-        since: time at which the current seat's turn began (seconds, monotonic).
-    """
+    """The state of a dialogue in plain values: ``[seat, text]`` per turn; `since` in monotonic seconds."""
 
     lines: Annotated[list[list[str]], operator.add]
     opened: bool

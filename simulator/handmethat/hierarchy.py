@@ -103,14 +103,7 @@ class Subclass:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """The content of tables/objects.yaml.
-
-    Attributes:
-        kinds: type -> kind, locations first, in the order of the table.
-        locations: types of the locations; every scene has one of each.
-        subclasses: name -> subclass of movable things, in the order of sampling.
-        starts_on: locations that are switched on at the start.
-    """
+    """The content of tables/objects.yaml: kinds, locations first; subclasses in the order of sampling."""
 
     kinds: Mapping[str, Kind]
     locations: tuple[str, ...]

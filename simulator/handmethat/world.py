@@ -77,14 +77,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """The entities of one household, with their unchanging properties.
-
-    Attributes:
-        names: ``floor``, ``apple#0``, … in the order of creation.
-        kinds: the type of each entity.
-        colors: the colour of each entity, None for an entity without one.
-        sizes: the size of each entity, None for an entity without one.
-    """
+    """The entities of one household in the order of creation, with their unchanging properties."""
 
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]

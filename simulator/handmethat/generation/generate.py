@@ -45,14 +45,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A generated episode, with facts that cannot be read from the task.
-
-    Attributes:
-        task: the task, without demonstration and with task index 0.
-        pool: number of meanings in the prior.
-        strict: whether the level follows the paper's definition (see `Hardness`).
-        subgoals: number of subgoals of the goal.
-    """
+    """An episode without demonstration, of task index 0, with facts that cannot be read from its task."""
 
     task: Task
     pool: int

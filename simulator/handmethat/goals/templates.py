@@ -30,15 +30,7 @@ from simulator.seeds import one_of
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A goal with slots.
-
-    Attributes:
-        number: 0 to 68.
-        activity: its name in BEHAVIOR-100.
-        in_v2: whether it is one of the 25 templates of the later public release.
-        titles: the activity in words, by language.
-        patterns: its subgoals; their terms are slots (`Slot`) in the notation of the table.
-    """
+    """A goal with slots (`Slot`): number 0 to 68, `activity` as in BEHAVIOR-100, titles by language."""
 
     number: int
     activity: str

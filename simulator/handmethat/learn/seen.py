@@ -69,14 +69,7 @@ def build_vocabulary(texts: Iterable[str]) -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """The text before a command.
-
-    Attributes:
-        history: the first observation without the task, then every command with its observation.
-        task: the human's actions and instruction.
-        observation: the last observation.
-        inventory: what the robot holds, and the task.
-    """
+    """The text before a command; `history`: the first observation, then each command with its own."""
 
     history: str
     task: str

@@ -66,16 +66,7 @@ _BRING: Final = ErrandStyle(bring=True)
 
 @dataclass(slots=True)
 class Errands:
-    """The errands that remain.
-
-    Attributes:
-        loads: entity -> the container it is wanted in.
-        jobs: (state, value) -> the entities whose state must get that value.
-        lids: containers that are shut now and must be shut at the end.
-        dirty: entities to clean.
-        hot: entities to heat.
-        cold: entities to cool.
-    """
+    """The errands that remain: entity -> container, things by required state, lids to shut at the end."""
 
     loads: dict[int, int]
     jobs: dict[Requirement, list[int]]
