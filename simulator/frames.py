@@ -1,4 +1,4 @@
-"""The log as tidy pandas frames: a row per episode, turn or judgment.
+"""The log as tidy pandas frames: a row per episode, turn, judgment or model call.
 
 All reports are built from these. One rule decides which episodes count, for all benchmarks
 (`simulator.runner.logged`): those played to their end, and those aborted by a failing seat, which are
@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import pandas as pd
 
 from logs import LogReader
-from logs.rows import Judgment, Run
+from logs.rows import Judgment, ModelCall, Run
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.reporting import Problems
@@ -179,6 +179,20 @@ def judgments(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
         )
     columns = ["run", *(part.name for part in fields(Judgment))]
     return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "judgment"})
+
+
+def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
+    """Return one row per model call: model, purpose, tokens, cost, seconds, error.
+
+    Raises:
+        NotInLog: if there is no such run.
+    """
+    rows: list[dict[str, Any]] = []
+    for run in dict.fromkeys(runs):
+        reader.run(run)
+        rows += ({"run": run, **asdict(call)} for call in reader.model_calls(run_id=run))
+    columns = ["run", *(part.name for part in fields(ModelCall))]
+    return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "call"})
 
 
 def _benchmark_of(run: Run) -> Benchmark[Any, Any] | None:

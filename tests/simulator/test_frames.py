@@ -15,6 +15,7 @@ from logs.rows import (
     Episode,
     Item,
     Judgment,
+    ModelCall,
     Participant,
     Run,
     Score,
@@ -84,6 +85,11 @@ def path(tmp_path: Path) -> Path:
         put(log, "again", "completed", attempt=1, scores={"success": 1.0, "aqd": 2.0})
         put(log, "open", None)
         put(log, "person", "completed", person="p2", scores={"success": 1.0, "aqd": 9.0})
+        log.put(
+            ModelCall(
+                id="c", episode_id="good#0", turn_number=0, purpose="seeker", model="m/x", input_tokens=7
+            )
+        )
     return path
 
 
@@ -170,9 +176,11 @@ def test_judgments_of_the_items_of_a_run_are_rows_too(tmp_path: Path) -> None:
         assert judged["episode"].isna().all()
 
 
-def test_turns_and_judgments_are_rows(path):
+def test_turns_judgments_and_calls_are_rows(path):
     with LogReader(path) as reader:
-        turns, judgments = (read(reader, ["r"]) for read in (frames.turns, frames.judgments))
+        turns, judgments, calls = (
+            read(reader, ["r"]) for read in (frames.turns, frames.judgments, frames.calls)
+        )
     good = turns[turns["item"] == "good"]
     assert good[["number", "seat", "text"]].to_numpy().tolist() == [
         [0, "provider", "Hello?"],
@@ -183,6 +191,9 @@ def test_turns_and_judgments_are_rows(path):
     judged = judgments.set_index("episode").loc["good#0"]
     assert judged[["run", "judgment", "annotator", "kind"]].tolist() == ["r", "j-good#0", "judge", "success"]
     assert judgments["value"].tolist()[0] == {"yes": 1}
+    assert calls[["run", "episode", "call", "model", "input_tokens"]].to_numpy().tolist() == [
+        ["r", "good#0", "c", "m/x", 7]
+    ]
 
 
 def test_frames_of_nothing_have_their_columns(path):
@@ -191,7 +202,7 @@ def test_frames_of_nothing_have_their_columns(path):
     with LogReader(path) as reader:
         assert [*frames.episodes(reader, ["empty"]).columns] == [*frames.EPISODE_COLUMNS, "success"]
         assert frames.turns(reader, ["empty"])["seconds"].dtype == float
-        for read in (frames.turns, frames.judgments):
+        for read in (frames.turns, frames.judgments, frames.calls):
             assert {"run", "episode"} <= set(read(reader, ["empty"]).columns)
             with pytest.raises(NotInLog):
                 read(reader, ["gone"])
