@@ -13,9 +13,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from logs import LogError, LogReader, NotALog, NotInLog, default_path
 from logs.rows import Episode
@@ -47,7 +47,10 @@ __all__ = [
 
 
 class Log:
-    """A log opened for reading: the episodes, turns and judgments of its runs as pandas frames."""
+    """A log opened for reading: its episodes, turns, judgments and model calls as pandas frames.
+
+    Methods that take names of runs raise `NotInLog` if there is no such run; without names, they read all runs.
+    """
 
     def __init__(self, path: Path, *, with_excluded: bool = False) -> None:
         self.path = path
@@ -85,24 +88,22 @@ class Log:
         return frames.episodes(self._reader, runs or self.runs(), exclude_aborted=exclude_aborted)
 
     def turns(self, *runs: str) -> pd.DataFrame:
-        """Return one row per turn: episode, seat, text, seconds and its logged payload.
-
-        Raises:
-            NotInLog: if there is no such run.
-        """
-        from simulator import frames
-
-        return frames.turns(self._reader, runs or self.runs())
+        """Return one row per turn: episode, seat, text, seconds and its logged payload."""
+        return self._rows("turns", runs)
 
     def judgments(self, *runs: str) -> pd.DataFrame:
-        """Return one row per judgment of annotators, reviewers and judges.
+        """Return one row per judgment of annotators, reviewers and judges."""
+        return self._rows("judgments", runs)
 
-        Raises:
-            NotInLog: if there is no such run.
-        """
+    def calls(self, *runs: str) -> pd.DataFrame:
+        """Return one row per model call: model, purpose, tokens, cost, seconds and error."""
+        return self._rows("calls", runs)
+
+    def _rows(self, table: Literal["turns", "judgments", "calls"], runs: Sequence[str]) -> pd.DataFrame:
         from simulator import frames
 
-        return frames.judgments(self._reader, runs or self.runs())
+        read: Callable[[LogReader, Iterable[str]], pd.DataFrame] = getattr(frames, table)
+        return read(self._reader, runs or self.runs())
 
     def episodes(self, run: str) -> list[Episode]:
         """Return the latest attempt at every episode of a run, as rows of the log.

@@ -107,6 +107,7 @@ def test_a_benchmark_is_played_by_name(tmp_path):
         assert turns.groupby("episode").size().to_dict() == frame.set_index("episode")["turns"].to_dict()
         assert set(turns["seat"]) == {"seeker", "provider"}
         assert log.judgments(run).empty
+        assert log.calls(run).empty
         assert {episode.id for episode in log.episodes(run)} == set(frame["episode"])
         assert repr(log) == f"Log({str(log.path)!r}, 1 runs)"
     # The same call plays nothing again; without names the first players sit there, which are the same.

@@ -313,7 +313,7 @@ def rules_section(
     `switches`: settings other than tokens, quantile and the help rule, of which all values are shown.
     """
     base = replace(DEFAULT, **{**(switches or {}), "cp_rule": "split", "not_listed": True})
-    rules = {}
+    rules: dict[tuple[Tokens, Quantile], tuple[Calibrated, dict[str, Any]]] = {}
     for tokens in get_args(Tokens):
         by_tokens = replace(base, tokens=tokens)
         ready = [prepare(decision, by_tokens) for decision in run]
