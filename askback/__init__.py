@@ -49,7 +49,7 @@ __all__ = [
 class Log:
     """A log opened for reading: its episodes, turns, judgments and model calls as pandas frames.
 
-    Methods that take names of runs raise `NotInLog` if there is no such run; without names, they read all runs.
+    Methods that take names of runs raise `NotInLog` for an unknown one; without names, they read all runs.
     """
 
     def __init__(self, path: Path, *, with_excluded: bool = False) -> None:
@@ -77,11 +77,7 @@ class Log:
         """Return one row per episode that counts: seats, ending and every metric.
 
         Args:
-            *runs: names of runs; default: all runs of the log.
             exclude_aborted: leave out episodes that a failing seat aborted; they count as unsuccessful.
-
-        Raises:
-            NotInLog: if there is no such run.
         """
         from simulator import frames
 
