@@ -77,6 +77,7 @@ class Log:
         """Return one row per episode that counts: seats, ending and every metric.
 
         Args:
+            *runs: names of runs.
             exclude_aborted: leave out episodes that a failing seat aborted; they count as unsuccessful.
         """
         from simulator import frames
