@@ -27,6 +27,7 @@ from simulator.handmethat.machine import MACHINE as HANDMETHAT
 from simulator.handmethat.playing import Posed
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.options import HERE, ModelFlags
+from simulator.stats import half_up
 from ui.research.address import Address
 from ui.research.asking_page import MEASURES, SHARES, asking_report
 from ui.research.downloads import report_file
@@ -103,8 +104,8 @@ def test_each_benchmark_has_its_rows_with_the_report_s_numbers(log: Office, by: 
             if name.endswith("_n"):
                 assert cell == str(n), (name, cell)
                 continue
-            ends = ["–"] if low is None else [f"{low:.2f}", f"{high:.2f}"]
-            for said in (f"{value:.2f}", *ends):
+            ends = ["–"] if low is None else [half_up(low), half_up(high)]
+            for said in (half_up(value), *ends):
                 assert said in cell.replace("−", "-"), (name, cell)
             assert n > 0
 
