@@ -53,7 +53,9 @@ def test_phrases_of_reports_are_chinese_and_name_what_they_hold() -> None:
         f"no {who} in setting multiple with informative instructions" for who in ("people", "models")
     )
     said = "设置 multiple（有信息的指令）没有人的数据；设置 multiple（有信息的指令）没有模型的数据"
-    assert ZH.phrase(f"Share of the answers. Missing data: {lacks}") == f"在回答中所占比例。缺少数据：{said}"
+    assert (
+        ZH.phrase(f"Share of the answers. Missing data: {lacks}.") == f"在回答中所占比例。缺少数据：{said}。"
+    )
     # Filters of episodes have Chinese names.
     for name in ("side", "sentence", "profile", "quest", "polarity", "salient task", "construction type"):
         assert ZH.phrase(name) != name
