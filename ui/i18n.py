@@ -103,11 +103,15 @@ class Strings:
 
     def _translate_list(self, text: str) -> str:
         """Return the translation of one text, or of several with separators between them."""
-        if (translated := self.phrase(text)) == text:
-            separator = next((separator for separator in _SEPARATORS if separator in text), None)
-            if separator is not None:
-                return _SEPARATORS[separator].join(map(self._translate_list, text.split(separator)))
-        return translated
+        separator = next((separator for separator in _SEPARATORS if separator in text), None)
+        if separator is None or text in self.phrases:
+            return self.phrase(text)
+        texts = text.split(separator)
+        translated = [self._translate_list(each) for each in texts]
+        # A phrase with fields might otherwise match a whole list.
+        if any(map(str.__eq__, texts, translated)) and (whole := self.phrase(text)) != text:
+            return whole
+        return _SEPARATORS[separator].join(translated)
 
     @cached_property
     def patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:

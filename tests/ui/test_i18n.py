@@ -48,6 +48,17 @@ def test_phrases_of_reports_are_chinese_and_name_what_they_hold() -> None:
         assert fields(said) <= fields(phrase), phrase
         assert re.search("[\u4e00-\u9fff]", said) or re.fullmatch(r"\W*\w?\W*|ε|κ", said), phrase
     assert ZH.phrase("long: S, D and L with 95 % intervals") == "long：S、D、L 及 95% 区间"
+    # Each entry of a list is translated, even if a phrase matches the whole list.
+    lacks = "; ".join(
+        f"no {who} in setting multiple with informative instructions" for who in ("people", "models")
+    )
+    said = "设置 multiple（有信息的指令）没有人的数据；设置 multiple（有信息的指令）没有模型的数据"
+    assert (
+        ZH.phrase(f"Share of the answers. Missing data: {lacks}.") == f"在回答中所占比例。缺少数据：{said}。"
+    )
+    # Filters of episodes have Chinese names.
+    for name in ("side", "sentence", "profile", "quest", "polarity", "salient task", "construction type"):
+        assert ZH.phrase(name) != name
     for unknown in (
         "nothing that is known",
         "Bars are shares. Lines are means.",

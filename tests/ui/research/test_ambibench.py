@@ -99,6 +99,8 @@ def test_flagged_sessions_are_counted_and_left_out_beside(log: Office) -> None:
 def test_the_run_of_a_study_leads_to_it(log: Office) -> None:
     assert "/research/studies?study=ambibench-multiple" in page(log, f"run={STUDY}")["html"]
     assert "studies?study=" not in page(log, "run=oracle")["html"]
+    chinese = page(log, "study=ambibench-multiple", "/research/studies", "zh")["html"]
+    assert "参与者 <code>person</code>" in chinese
 
 
 @pytest.mark.parametrize(
