@@ -1,7 +1,6 @@
 """`askback import ambik-results`: import published and other people's results as runs (spec 9, 13).
 
 A run gets the name in the file; if the log has another run of that name, a digest of the file is appended.
-Lines that cannot be decisions are left out and reported.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def import_ambik(
     run: Annotated[
         str | None,
         typer.Option(
-            help="the run's name, or prefix of several; default: the file's", callback=check_run_name
+            help="name of the run, or prefix of several; default: the file's", callback=check_run_name
         ),
     ] = None,
     duplicates: DuplicatesOption = "refuse",
