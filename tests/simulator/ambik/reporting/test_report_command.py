@@ -206,7 +206,7 @@ def test_lines_scored_as_a_file_tell_the_same(report, call, tests_of, tmp_path):
     whole = json.loads(call("score", file, "--json").stdout)
     first, again = sections(json.loads(said.stdout)), sections(whole)
     assert json.loads(said.stdout).keys() - whole.keys() == ENDINGS
-    assert first.keys() == again.keys()
+    assert first.keys() - {"errors"} == again.keys()
     for kind in ("table_3", "table_7", "table_8", "table_9", "ssc"):
         assert first[kind]["tables"] == again[kind]["tables"], kind
     for kind in ("table_6", "asking", "exchange"):
