@@ -107,7 +107,7 @@ def move_in_words(texts: Strings, prefix: str, text: str, values: Mapping[str, A
     if words or len(filled) < 2 or text != join_values(values.values()):
         return words or text
 
-    def said(name: str, value: object) -> str:
+    def value_text(name: str, value: object) -> str:
         usual = (
             texts(f"declared.result.{'yes' if value else 'no'}") if isinstance(value, bool) else str(value)
         )
@@ -118,7 +118,7 @@ def move_in_words(texts: Strings, prefix: str, text: str, values: Mapping[str, A
         label = texts.get(name, field.replace("_", " ").capitalize())
         several = value if isinstance(value, list | tuple) else [value]
         return texts(
-            "declared.fields.line", label=label, value=", ".join(said(name, each) for each in several)
+            "declared.fields.line", label=label, value=", ".join(value_text(name, each) for each in several)
         )
 
     return "\n".join(line(field, value) for field, value in filled.items())
