@@ -28,6 +28,7 @@ from simulator.figures.geometry import (
 )
 from simulator.figures.look import DARK, LIGHT, Look, text_on
 from simulator.figures.spec import Bars, Figure, Level, Line, Panel, Stacked
+from simulator.stats import half_up
 
 Plotly = dict[str, Any]
 
@@ -163,7 +164,7 @@ def _line(mark: Line, entry: Entry, colour: str, look: Look) -> Plotly:
             "line": {"color": look.ground, "width": 0.8},
         },
         "customdata": _hover_lines(mark),
-        "hovertemplate": "%{y:.3f}%{customdata}<extra>%{fullData.name}</extra>",
+        "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
         "showlegend": False,
     }
 
@@ -189,7 +190,7 @@ def _bar(mark: Bars | Stacked, box: Boxes, entry: Entry, colour: str, look: Look
         "showlegend": False,
     }
     if stacked:
-        trace["text"] = [f"{share:.2f}" if share >= 0.08 else "" for share in mark.y]
+        trace["text"] = [half_up(share) if share >= 0.08 else "" for share in mark.y]
         trace |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
         trace["insidetextfont"] = {"color": text_on(colour)}
     elif isinstance(mark, Bars) and (reach := whiskers(mark)):
@@ -220,14 +221,15 @@ def _level(mark: Level, panel: Panel, colour: str) -> Plotly:
 
 
 def _hover_lines(mark: Line | Bars | Stacked) -> list[str]:
-    """Return the hover text of each value: interval and n, and for bars the value as well."""
+    """Return the hover text of each value, with its interval and n."""
     counts = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
     lows, highs = getattr(mark, "low", None), getattr(mark, "high", None)
     lines = []
     for place, (y, n) in enumerate(zip(mark.y, counts, strict=True)):
-        value = "" if isinstance(mark, Line) else f"{y:.3f}"
-        interval = "" if lows is None or highs is None else f" [{lows[place]:.3f}, {highs[place]:.3f}]"
-        lines.append(value + interval + ("" if n is None else f" n={n}"))
+        interval = ""
+        if lows is not None and highs is not None:
+            interval = f" [{half_up(lows[place], 3)}, {half_up(highs[place], 3)}]"
+        lines.append(half_up(y, 3) + interval + ("" if n is None else f" n={n}"))
     return lines
 
 

@@ -46,6 +46,7 @@ from simulator.figures.geometry import (
 )
 from simulator.figures.look import LIGHT, text_on
 from simulator.figures.spec import Bars, Figure, Level, Line, Stacked
+from simulator.stats import half_up
 
 DPI: Final = 300
 INCH: Final = 2.54
@@ -223,7 +224,7 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
         if share >= 0.1:
             middle = bottom + share / 2
             at, up = (middle, x) if width is None else (x, middle)
-            axes.text(at, up, f"{share:.2f}", ha="center", va="center", color=text_on(colour), zorder=4)
+            axes.text(at, up, half_up(share), ha="center", va="center", color=text_on(colour), zorder=4)
 
 
 def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:

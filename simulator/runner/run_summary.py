@@ -28,6 +28,7 @@ from rich.text import Text
 from logs import ModelUsage
 from simulator.runner.batch import Tally
 from simulator.runner.logged import ENDED
+from simulator.stats import half_up
 from trees.faults import Fault, fault_text
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iter
 def live_scores(tally: Tally, shown: Mapping[str, str]) -> str:
     """Return the means so far, and the numbers of aborted and failed episodes."""
     means = [
-        f"{short} {fmean(values):.3f}"
+        f"{short} {half_up(fmean(values), 3)}"
         for metric, short in shown.items()
         if (values := tally.scores.get(metric))
     ]
