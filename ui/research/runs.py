@@ -133,8 +133,9 @@ class Words:
         return self.t.get(self.name(text), default)
 
     def value(self, group: str, name: str, value: str) -> str:
-        """Return the label of a value of a ``setting`` or of a field of the ``data``."""
-        return self(f"{group}.{name}.{value}", value)
+        """Return the label of a value of a ``setting``, or of a ``field`` of episodes or of the ``data``."""
+        shared = self(f"data.{name}.{value}", self.t.phrase(value))
+        return self(f"{group}.{name}.{value}", shared)
 
     def label(self, group: str, name: str) -> str:
         """Return the label of a setting or a field."""
