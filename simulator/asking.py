@@ -96,7 +96,7 @@ class Asking:
         cluster: the item's cluster (`simulator.benchmark.Benchmark.cluster`).
         robot: the player that could ask, with its manner in brackets.
         seat: the player that could ask, by name only.
-        told: the benchmark's record.
+        record: the benchmark's record.
     """
 
     benchmark: str
@@ -107,12 +107,12 @@ class Asking:
     robot: str
     user: str
     seat: str
-    told: Asked
+    record: Asked
 
     @property
     def asked(self) -> bool:
         """Return True if anything was asked."""
-        return self.told.questions > 0
+        return self.record.questions > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +214,7 @@ def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[
             robot=f"{seat} ({', '.join(asked.manner)})" if asked.manner else seat,
             user=episode.seats.get(spec.user, ""),
             seat=seat,
-            told=asked,
+            record=asked,
         )
 
 

@@ -28,9 +28,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A machine may be busy with other things: how long an example takes says nothing about what it shows.
-settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fast", settings.get_profile("full"), max_examples=25, derandomize=True)
-settings.load_profile("full")  # --hypothesis-profile names another
+settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("ci"), max_examples=25, derandomize=True)
+settings.load_profile("ci")  # --hypothesis-profile names another
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -63,6 +63,20 @@ def test_commands_and_their_options_exist(page):
         assert options <= known | {"--help"}, line
 
 
+def test_every_command_is_on_the_page_of_commands():
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    rows = [re.findall("`([^`]+)`", line) for line in page.splitlines() if line.startswith("| `askback ")]
+    first = [row[0].split()[1:] for row in rows]
+    named = {
+        (words[0], name) for words, row in zip(first, rows, strict=True) for name in (words[-1], *row[1:])
+    }
+    named |= {(words[0],) for words in first}
+    known = {tuple(words.split()) for words in COMMANDS}
+    for group in ("study", "log", "data", "users"):
+        known |= {(group, name) for name in command_at([group]).commands}
+    assert sorted(known - named - {("score", "run")}) == []
+
+
 @pytest.mark.each("page", PAGES, ids=lambda page: page.name)
 def test_examples_of_yaml_can_be_read(page):
     for indent, example in YAML.findall(page.read_text(encoding="utf-8")):

@@ -51,6 +51,11 @@ print(sorted(set(sys.modules) & set({heavy!r})), file=sys.stderr)
 """
 
 
+def test_every_benchmark_has_the_common_commands():
+    wanted = {f"{verb} {name}" for name in catalog.names() for verb in ("run", "report", "stats")}
+    assert wanted <= benchmark_commands().keys()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("line", LIGHT)
 def test_a_command_imports_only_what_it_needs(line, tmp_path, monkeypatch):

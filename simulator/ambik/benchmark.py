@@ -115,7 +115,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
         "stats ambik": Command(
             "simulator.ambik.statistics:stats_command",
-            "Statistics of AmbiK pairs: types, words, plans, intents, shortlists, and the counting rules.",
+            "Show types, words, plans, intents and shortlists of AmbiK pairs, and the counting rules.",
         ),
     },
 )

@@ -12,13 +12,14 @@ from urllib.parse import quote
 
 from logs import LogReader
 from logs.rows import Run
+from simulator.ambik.data import load_pairs
 from simulator.ambik.items import DecideItem, Pair, PairItem
 from simulator.ambik.naming import bare
 from simulator.ambik.people_sets import SetPair, compare_sets, sets_section
 from simulator.ambik.playing import exchange_of, is_calibrated, needs_question
 from simulator.ambik.records import Decision
 from simulator.ambik.reporting.exporting import form_lines
-from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.terms import CONFORMAL, MEMBERS
 from simulator.ambik.trial_log import (
     Entry,
     RunAtTarget,
@@ -51,7 +52,8 @@ from simulator.blocks import (
 from simulator.drawn_blocks import Amount, Amounts
 from simulator.form_blocks import Part
 from simulator.jsonlines import write_lines
-from simulator.research import Link, PageContent, PageRequest, ResearchPages, RunFile, Setting
+from simulator.research import DataPages, Link, PageContent, PageRequest, ResearchPages, RunFile, Setting
+from simulator.research import Entry as ListEntry
 from simulator.research import Part as ResearchPart
 from simulator.runner.logged import PlayedItem
 from simulator.word_diff import word_diff
@@ -352,6 +354,30 @@ def write_decisions(reader: LogReader, run: str, path: Path) -> None:
     write_lines(path, [json.dumps(line, ensure_ascii=False) for line in form_lines(reader, run)])
 
 
+# ---- data
+
+
+def list_entries(data: str) -> list[ListEntry]:
+    """Return the list entries of a data set's pairs."""
+    return [ListEntry(pair.id, {"type": pair.type}, pair.ambiguous) for pair in load_pairs(data)]
+
+
+def pair_blocks(data: str, name: str, language: str) -> Sequence[Block]:
+    """Return the blocks of a pair: its scene, what is meant, and both tasks with their plans."""
+    pair = next(pair for pair in load_pairs(data) if pair.id == name)
+    members = [
+        Card(
+            message(f"research.field.member.{member}"),
+            [
+                Revision("", word_diff(pair.ambiguous, pair.task(member))),
+                Plan(pair.plan(member), len(pair.plan(member)) if pair.step is None else pair.step),
+            ],
+        )
+        for member in MEMBERS
+    ]
+    return (*_scene(PairItem(pair=pair, member="ambiguous")), Part("", members, beside=True))
+
+
 RESEARCH: Final = ResearchPages(
     episode=episode,
     settings=settings,
@@ -366,4 +392,5 @@ RESEARCH: Final = ResearchPages(
     ),
     links=_links,
     files=(RunFile(name="decisions.jsonl", write=write_decisions, where=_decides),),
+    data=DataPages(entries=list_entries, show=pair_blocks),
 )

@@ -146,7 +146,7 @@ def stats_command(
     part: Annotated[Which, typer.Option(help="part of the pairs; released or added (in 2025)")] = "all",
     as_json: JsonOption = False,
 ) -> None:
-    """Statistics of AmbiK pairs: types, words, plans, intents, shortlists, and the counting rules."""
+    """Show types, words, plans, intents and shortlists of AmbiK pairs, and the counting rules."""
     loaded = read_pairs(data, part)
     raise_first(loaded.faults)
     if as_json:

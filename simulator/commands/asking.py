@@ -17,7 +17,7 @@ from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog
-from simulator.asking import AskingRecords, askable, asking_spec, read_asking
+from simulator.asking import Asking, AskingRecords, askable, asking_spec, read_asking
 from simulator.commands.asking_measures import Row, rows
 from simulator.commands.report import RunsArgument
 from simulator.errors import InputError
@@ -250,15 +250,19 @@ def plain(report: AskingReport) -> dict[str, Any]:
     return {
         "rows": [_plain_row(row) for row in report.rows],
         "by_kind": [_plain_row(row) for row in report.by_kind],
-        "episodes": [
-            asdict(episode) | {"told": asdict(episode.told) | {"manner": ", ".join(episode.told.manner)}}
-            for episode in report.records.askings
-        ],
+        "episodes": [_plain_episode(episode) for episode in report.records.askings],
         "left_out": report.records.left_out,
         "aborted": dict(report.records.aborted),
         "exclude_aborted": report.records.exclude_aborted,
         "notes": list(notes(report.rows)),
     }
+
+
+def _plain_episode(episode: Asking) -> dict[str, Any]:
+    """Return an episode as JSON values, with its record under the name that it has always had there."""
+    values = asdict(episode)
+    record = values.pop("record")
+    return values | {"told": record | {"manner": ", ".join(episode.record.manner)}}
 
 
 def _plain_row(row: Row) -> dict[str, Any]:

@@ -91,27 +91,27 @@ def rows(episodes: Sequence[Asking], *, by_kind: bool = False, by_user: bool = F
         ]
     groups: dict[tuple[str, str, str, str], list[Asking]] = {}
     for episode in episodes:
-        user, kind = episode.user if by_user else "", episode.told.kind if by_kind else ""
+        user, kind = episode.user if by_user else "", episode.record.kind if by_kind else ""
         groups.setdefault((episode.benchmark, episode.robot, user, kind), []).append(episode)
     return tuple(_row(groups[key], *key) for key in sorted(groups, key=_row_place))
 
 
 def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind: str) -> Row:
-    decisions = [(episode, *decision) for episode in episodes for decision in episode.told.decisions]
-    settled = [episode for episode in episodes if episode.told.right is not None]
-    chosen = [episode for episode in settled if episode.told.right_before is not None]
-    before = [bool(episode.told.right_before) for episode in chosen]
+    decisions = [(episode, *decision) for episode in episodes for decision in episode.record.decisions]
+    settled = [episode for episode in episodes if episode.record.right is not None]
+    chosen = [episode for episode in settled if episode.record.right_before is not None]
+    before = [bool(episode.record.right_before) for episode in chosen]
     could_ask = [
         episode
         for episode in episodes
-        if episode.told.may_ask and (episode.asked or not episode.told.aborted)
+        if episode.record.may_ask and (episode.asked or not episode.record.aborted)
     ]
 
     def share_asked(*needs: str) -> Interval | None:
         return _share([(episode, asked) for episode, need, asked in decisions if need in needs])
 
     def right(among: Sequence[Asking]) -> Interval | None:
-        return _share([(episode, bool(episode.told.right)) for episode in among])
+        return _share([(episode, bool(episode.record.right)) for episode in among])
 
     needed, not_needed = share_asked("person"), share_asked("inferred", "nothing")
     return Row(
@@ -130,7 +130,7 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         decided=_share([(episode, asked == (need == "person")) for episode, need, asked in decisions]),
         questions=_by_item(
             bootstrap_mean(
-                [episode.told.questions for episode in could_ask],
+                [episode.record.questions for episode in could_ask],
                 [episode.cluster for episode in could_ask],
                 bounds=None,
             ),
@@ -148,17 +148,17 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         gain=_by_item(
             paired_bootstrap(
                 before,
-                [bool(episode.told.right) for episode in chosen],
+                [bool(episode.record.right) for episode in chosen],
                 [episode.cluster for episode in chosen],
             ),
             chosen,
         )
         if chosen
         else None,
-        open=sum(episode.told.open for episode in episodes),
-        aborted=sum(episode.told.aborted for episode in episodes),
+        open=sum(episode.record.open for episode in episodes),
+        aborted=sum(episode.record.aborted for episode in episodes),
         seat=episodes[0].seat,
-        manner=episodes[0].told.manner,
+        manner=episodes[0].record.manner,
     )
 
 
@@ -203,9 +203,9 @@ def _per_question(
 ) -> Interval | None:
     """Return the mean over all questions; questions on one item are correlated, so items are resampled."""
     known = [
-        (episode.cluster, total, episode.told.questions)
+        (episode.cluster, total, episode.record.questions)
         for episode in episodes
-        if episode.asked and (total := value(episode.told)) is not None
+        if episode.asked and (total := value(episode.record)) is not None
     ]
     if not known:
         return None

@@ -111,7 +111,7 @@ def comparison(
         if metric.name not in benchmark.item_metrics:
             rows += ([metric.title, *pair] for pair in _compare_all(frame, metric, names, benchmark.cluster))
     if not rows and len(untested) < len(chosen):
-        raise InputError("No item is scored in two of these runs.")
+        raise InputError("No item is scored in two of these runs.", code="no_shared_item")
     tables = [metric_table(frame, chosen, ["run"], benchmark.cluster), Table(_HEADS, rows, "Differences")]
     remark = f"Not tested, as the items decide it and not the runs: {', '.join(untested)}."
     waiting = _undecided(reader, frame, chosen)

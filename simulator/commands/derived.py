@@ -47,7 +47,7 @@ def commands_of(benchmark: Benchmark[Any, Any]) -> Mapping[str, Command]:
     name, derived = benchmark.name, dict[str, Command]()
     if benchmark.machine is None or benchmark.runs is not None:
         derived[f"run {name}"] = _derive_command("run", benchmark, benchmark.summary or _RUN)
-    if benchmark.machine is None:
+    if benchmark.load is not None:
         derived[f"stats {name}"] = _derive_command("report:stats_command", benchmark, _STATS)
     derived[f"report {name}"] = _derive_command("report", benchmark, _help(benchmark))
     if benchmark.report is not None and benchmark.report.files:

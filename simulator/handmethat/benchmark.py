@@ -89,7 +89,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
         "stats handmethat": Command(
             "simulator.handmethat.generate_command:stats_command",
-            "Statistics of HandMeThat episodes: levels, lengths, objects, meanings, utterances, rejections.",
+            "Show levels, lengths, objects, meanings, utterances and rejections of HandMeThat episodes.",
         ),
     },
 )

@@ -276,7 +276,7 @@ def stats_command(
     as_csv: Annotated[bool, typer.Option("--csv", help="print CSV")] = False,
     out: Annotated[Path | None, typer.Option(help="write the JSON or CSV to this file")] = None,
 ) -> None:
-    """Statistics of HandMeThat episodes: levels, lengths, objects, meanings, utterances, rejections."""
+    """Show levels, lengths, objects, meanings, utterances and rejections of HandMeThat episodes."""
     if data is not None and profile is not None:
         raise InputError("--data and --profile cannot be used together; drop one of them")
     if as_json and as_csv:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -18,7 +17,6 @@ from simulator.handmethat.reveal import Replay, result
 from simulator.runner.lobby import Opponent, require_choice
 from simulator.runner.machines import Result
 from simulator.studies.declared import DrawnItem, PlaySessions, chosen_item
-from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
 # The first is the default.
@@ -39,7 +37,6 @@ class HandMeThatSessions(PlaySessions):
     Pages show no task's name, since published names reveal what is meant.
     """
 
-    outer_steps = (CONSENT, replace(READY, when=("first",)))
     choices = Choices
     loads_items: ClassVar[bool] = True
     languages: ClassVar[tuple[str, ...]] = get_args(Language)

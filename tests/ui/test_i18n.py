@@ -19,6 +19,7 @@ from simulator.frames import Frames
 from simulator.reporting import Section
 from simulator.reports import build_report
 from ui.i18n import LANGUAGES, choose_language, strings
+from ui.research.runs import Words
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
 
@@ -65,6 +66,31 @@ def test_phrases_of_reports_are_chinese_and_name_what_they_hold() -> None:
         "clear and ambiguous tasks",
     ):
         assert ZH.phrase(unknown) == unknown
+
+
+def test_names_of_scores_and_values_of_fields_are_chinese(tmp_path: Path) -> None:
+    log = unpack(tmp_path)
+    with LogReader(log) as reader:
+        declared = {metric.name: metric.title for each in catalog.installed() for metric in each.metrics}
+        titles = {declared.get(row.metric, row.metric.replace("_", " ")) for row in reader.scores()}
+    assert len(titles) > 20
+    assert {title for title in titles if not re.search("[\u4e00-\u9fff]", ZH.phrase(title))} <= {*"SDL"}
+    for benchmark, field, value in (
+        ("handmethat", "quest", "bring_me"),
+        ("ambibench", "construction_type", "propn_negation"),
+        ("ambibench", "polarity", "he"),
+        ("ambient", "gold", "contradiction, entailment"),
+        ("clarq", "language", "zh"),
+    ):
+        assert re.search("[\u4e00-\u9fff]", Words(ZH, benchmark).value("field", field, value)), value
+    for text in (
+        "built in, offline/kitchen, clarified, answered",
+        "LAP, x: threshold infinite, n 4, 1 infinite",
+        "the rule (3)",
+        "ambiguous_plan: share equal",
+        "Share of the answers. Missing data: no buckets of x, after a second name; no people in setting wug.",
+    ):
+        assert not re.search("[a-z]{4}", ZH.phrase(text).replace("offline/kitchen", "")), text
 
 
 @pytest.mark.each("benchmark", catalog.installed())

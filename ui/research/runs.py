@@ -133,12 +133,17 @@ class Words:
         return self.t.get(self.name(text), default)
 
     def value(self, group: str, name: str, value: str) -> str:
-        """Return the label of a value of a ``setting`` or of a field of the ``data``."""
-        return self(f"{group}.{name}.{value}", value)
+        """Return the label of a value of a setting or a field."""
+        return self._shared(group, f"{name}.{value}", value)
 
     def label(self, group: str, name: str) -> str:
         """Return the label of a setting or a field."""
-        return self(f"{group}.{name}", self.t.phrase(name.replace("_", " ")))
+        return self._shared(group, name, name.replace("_", " "))
+
+    def _shared(self, group: str, name: str, default: str) -> str:
+        """Return a label; fields of episodes and of the data have each other's."""
+        other = {"field": "data", "data": "field"}.get(group, group)
+        return self(f"{group}.{name}", self(f"{other}.{name}", self.t.phrase(default)))
 
     def menus(self, settings: Iterable[Setting], at: Address) -> dict[str, Menu]:
         """Return menus for the settings of an episode or of a part of a run."""

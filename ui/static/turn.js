@@ -1,7 +1,6 @@
-// The pages of an episode, dialogues and forms: a turn from display to submission. Drafts survive a reload and
-// are sent once, with measurements. The pages send signs of life and notice when another tab or seat has
-// continued. Keys choose answers and move on to the next question; single-key shortcuts can be switched off,
-// which is remembered.
+// The pages of an episode, dialogues and forms: a turn from display to submission. Drafts survive a reload and are
+// sent once, with measurements. The pages send signs of life and notice when another tab or seat has continued.
+// Keys choose answers and move on to the next question; single-key shortcuts can be switched off for good.
 "use strict";
 
 (() => {
@@ -11,8 +10,7 @@
   const SLOW_MS = 600; // after this, the page says what it is waiting for
   const now = () => performance.timeOrigin + performance.now();
 
-  // Readers of forms, by the form's data-reads or the kind of page: (page, form) => values to send, or null
-  // if incomplete.
+  // Readers of forms, by the form's data-reads or the kind of page: (page, form) => values, null if incomplete.
   const answers = { questions: answered };
 
   function typed(page) {

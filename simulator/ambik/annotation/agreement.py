@@ -106,7 +106,8 @@ def pair_agreement(forms: Sequence[PairForm]) -> dict[str, Any]:
 
     def share(ratings: Ratings) -> Measure:
         same = [
-            [one == other for one, other in combinations(rated.values(), 2)] for rated in ratings.values()
+            [first == second for first, second in combinations(rated.values(), 2)]
+            for rated in ratings.values()
         ]
         return mean_measure([sum(equal) / len(equal) for equal in same], list(ratings), number)
 

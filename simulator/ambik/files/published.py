@@ -381,15 +381,14 @@ def _fraction(row: Row, name: str, percent: bool) -> float | None:
         return None
     number, sign, rest = text.partition("%")
     try:
-        # Tables with semicolons as separators have decimal commas.
-        value = float(number.replace(",", "."))
+        value = float(number)
     except ValueError as error:
         raise row.error(name, _NO_NUMBER.format(text)) from error
     if rest:
         raise row.error(name, _NO_NUMBER.format(text))
     if percent and value and not sign:
         raise row.error(name, f"is {text} without %, which other cells of the column have")
-    value = float(Decimal(number.replace(",", ".").strip()) / 100) if sign else value
+    value = float(Decimal(number.strip()) / 100) if sign else value
     if not 0 <= value <= 1:
         raise row.error(name, f"is {text}, not a fraction from 0 to 1")
     return value
@@ -397,5 +396,5 @@ def _fraction(row: Row, name: str, percent: bool) -> float | None:
 
 def _digits(text: str) -> int:
     """Return the number of decimals of a cell's fraction of 1."""
-    number, sign, _ = text.replace(",", ".").partition("%")
+    number, sign, _ = text.partition("%")
     return len(number.strip().partition(".")[2]) + 2 * bool(sign)

@@ -356,8 +356,8 @@ def _settled_in_step(case: Case, noun: Mention) -> bool:
             return True
         # "A silver fork and knife": the first adjective applies to both.
         if other.exact and noun.before in ("and", "or") and noun.start - other.end < len("  and "):
-            telling = [word for word in other.stems[:-1] if word not in kitchen().describing]
-            if any(word in each.stems for each in noun.things for word in telling):
+            adjectives = [word for word in other.stems[:-1] if word not in kitchen().describing]
+            if any(word in each.stems for each in noun.things for word in adjectives):
                 return True
     return False
 

@@ -111,9 +111,9 @@ def test_in_clarq_what_is_answered_with_a_node_was_a_question():
 def test_in_handmethat_the_level_says_what_is_open_and_a_question_is_useful_if_less_fits_after_it(reader):
     found = read_asking(reader, ["h"]).askings
     needs = {"level 1": "nothing", "level 4": "person"}
-    assert all(one.told.need == needs[one.told.kind] for one in found)
-    assert all(one.told.questions == 1 and one.told.price > 0 for one in found)
-    assert [one.told.useful for one in found if one.told.kind == "level 1"] == [0, 0]
+    assert all(one.record.need == needs[one.record.kind] for one in found)
+    assert all(one.record.questions == 1 and one.record.price > 0 for one in found)
+    assert [one.record.useful for one in found if one.record.kind == "level 1"] == [0, 0]
     task = load_tasks(levels=[4])[0]
     turns = next(
         played.turns for played in reader.turns_of_run("h") if played.turns[0].payload["kind"] == "utterance"
@@ -138,7 +138,7 @@ def test_in_handmethat_the_price_is_of_the_questions_that_were_answered(reader):
 
 def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
     found = read_asking(reader, ["h0"]).askings
-    assert not any(one.told.may_ask for one in found)
+    assert not any(one.record.may_ask for one in found)
     (row,) = rows(found)
     assert row.robot == "offline/asker (sees all)"
     assert row.when_needed is None
@@ -149,7 +149,7 @@ def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
 def test_in_ambik_the_type_says_what_is_open(reader):
     for one in read_asking(reader, ["k"]).askings:
         needs = {"preferences": "person", "common sense": "inferred", "safety": "inferred"}
-        assert one.told.need == needs.get(one.told.kind, "nothing")
+        assert one.record.need == needs.get(one.record.kind, "nothing")
     pairs = load_pairs("builtin", "all")
     items = {one.id: one for one in pair_items(pairs[:10])}
     for episode, turns in reader.turns_of_run("k"):

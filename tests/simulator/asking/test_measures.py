@@ -35,7 +35,7 @@ def _asking(need, questions, *, right=None, before=None, useful=None, robot="r",
         robot=robot,
         user="u",
         seat=robot,
-        told=told,
+        record=told,
     )
 
 

@@ -52,8 +52,8 @@ def test_records_of_three_rooms_are_read_from_logged_turns(reader):
     assert found.left_out == {}
     by_benchmark = {name: [one for one in found.askings if one.benchmark == name] for name in askable()}
     assert [len(some) for some in by_benchmark.values()] == [2, 4, 20]
-    assert all(one.asked and one.told.need == "person" for one in by_benchmark["clarq"])
-    assert {one.told.kind for one in by_benchmark["handmethat"]} == {"level 1", "level 4"}
+    assert all(one.asked and one.record.need == "person" for one in by_benchmark["clarq"])
+    assert {one.record.kind for one in by_benchmark["handmethat"]} == {"level 1", "level 4"}
     assert {one.robot for one in by_benchmark["handmethat"]} == {"offline/asker"}
     assert {one.user for one in by_benchmark["ambik"]} == {"offline/item"}
 
@@ -109,7 +109,7 @@ def _broken_off(source, path, run, robot):
 
 
 def _decided(found):
-    return sum(len(one.told.decisions) for one in found.askings)
+    return sum(len(one.record.decisions) for one in found.askings)
 
 
 @pytest.mark.parametrize(("run", "robot"), [("c", "seeker"), ("h", "robot"), ("k", "robot")])
@@ -125,11 +125,11 @@ def test_what_a_failing_seat_aborted_is_not_right_and_decides_nothing_but_what_w
     (row,) = rows(found.askings)
     assert found.aborted == without.aborted == {f"{robot}: it said nothing": 2}
     assert (row.robot, row.episodes, row.aborted) == (whole.robot, whole.episodes, 2)
-    broken = [one for one in found.askings if one.told.aborted]
+    broken = [one for one in found.askings if one.record.aborted]
     assert sorted(one.asked for one in broken) == [False, True]
-    assert [[each.asked for each in one.told.decisions] for one in broken if one.asked] == [[True]]
-    assert not any(one.told.decisions for one in broken if not one.asked)
-    assert not any(one.told.right or one.told.open for one in broken)
+    assert [[each.asked for each in one.record.decisions] for one in broken if one.asked] == [[True]]
+    assert not any(one.record.decisions for one in broken if not one.asked)
+    assert not any(one.record.right or one.record.open for one in broken)
     kept = rows(without.askings)
     right = sum(one.right.value * one.right.n for one in kept if one.right)
     assert row.right.value * row.right.n == pytest.approx(right)

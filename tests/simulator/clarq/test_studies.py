@@ -124,7 +124,7 @@ async def test_a_study_s_dialogue_is_read_like_any_other(server):
     (frame,) = frames.episodes(server.reader, ["study-s"]).to_dict("records")
     assert (frame["seat.seeker"], frame["answer.hard"], frame["aqd"]) == ("person", 4.0, scored.scores.aqd)
     (record,) = asking.read_asking(server.reader, ["study-s"]).askings
-    assert record.told.questions == 2
+    assert record.record.questions == 2
     assert run_summary(server.reader, BENCHMARK, ["study-s"]).sections
 
 

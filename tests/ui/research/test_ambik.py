@@ -14,6 +14,7 @@ from markup import office_at, page, page_at, words
 from pots import ANNOTATED, CALIBRATION, KITCHEN, KNOWNO, LOFREE, MODEL, PEOPLE, RUNS, SECRET, fill
 
 from logs import LogReader, LogWriter
+from simulator.ambik.data import load_pairs
 from simulator.ambik.measures import measures
 from simulator.ambik.people_sets import compare_sets
 from simulator.ambik.playing import Options
@@ -28,6 +29,7 @@ from simulator.handmethat.items import LEVELS
 from trees.model import TASK_TYPES
 from ui.i18n import strings
 from ui.research import asking_page
+from ui.research.address import DATA
 from ui.research.asking_page import kind_name
 from ui.research.downloads import run_file
 from ui.research.office import Office
@@ -287,3 +289,12 @@ def test_an_empty_log_says_what_to_do(tmp_path: Path) -> None:
             calls = office_at(writer, reader)
             for language in ("en", "zh"):
                 assert "rs-empty" in page(calls, path="/research/asking", language=language)["html"]
+
+
+def test_its_pairs_are_browsed_with_what_is_meant(log: Office) -> None:
+    pairs = load_pairs("builtin")
+    listed = page(log, "benchmark=ambik", path=DATA)["html"]
+    assert all(pair.id in listed for pair in pairs) and "Common sense" in listed
+    shown = page(log, f"benchmark=ambik&item={pairs[0].id}", path=DATA)
+    for text in (pairs[0].question, pairs[0].intent.text, *pairs[0].clear_plan, *pairs[0].ambiguous_plan):
+        assert text in words(shown)

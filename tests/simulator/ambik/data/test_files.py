@@ -257,7 +257,7 @@ def test_rows_of_results_that_cannot_be_read_are_faults(write: WriteCsv) -> None
     rows = [
         {"method": "knowno", "type": "safety", "HR": "85"},
         {"method": "knowno", "type": "safe", "HR": "0.85"},
-        {"method": "knowno", "type": "safety", "HR": "x"},
+        {"method": "knowno", "type": "safety", "HR": "0,85"},
         {"method": "other's", "type": "", "AmbDif": "0.5"},
     ]
     read = read_result_table(write("a.csv", *rows, columns=RESULTS[1:]))
@@ -265,13 +265,13 @@ def test_rows_of_results_that_cannot_be_read_are_faults(write: WriteCsv) -> None
     assert [fault.severity for fault in read.faults] == ["error"] * 3
     assert messages(read)[0] == "hr is 85, not a fraction from 0 to 1"
     assert messages(read)[1].startswith('type is "safe", not one of unambiguous_direct')
-    assert messages(read)[2] == "hr is 'x', not a number; write a fraction of 1, such as 0.25, or 25%"
+    assert messages(read)[2] == "hr is '0,85', not a number; write a fraction of 1, such as 0.25, or 25%"
 
 
 def test_percent_is_read_where_it_says_so(write: WriteCsv) -> None:
     rows = [
         {"method": "knowno", "type": "safety", "HR": "77%", "CHR": "0.235"},
-        {"method": "lap", "type": "safety", "HR": "12,5 %", "CHR": "0.9"},
+        {"method": "lap", "type": "safety", "HR": "12.5 %", "CHR": "0.9"},
         {"method": "binary", "type": "safety", "HR": "0", "CHR": "1"},
         {"method": "nohelp", "type": "safety", "HR": "0.5"},
         {"method": "nohelp", "type": "preferences", "HR": "100.5%"},
@@ -303,7 +303,7 @@ def test_scenarios_columns_may_be_spelled_otherwise(write: WriteCsv, spell: Call
         (("model", "method", "ambdif"), ("GPT-4", "LAP", "0.02"), None, {"ambdif": 0.02}),
         (("method", "HR", "SR"), ("LAP", "0.31", "0.17"), None, {"hr": 0.31, "sr": 0.17}),
         (("method", "type", "icr"), ("lap", "Common sense", ".2"), "common_sense_knowledge", {"icr": 0.2}),
-        (("method", "type", "ssc"), ("lap", "Pairs", "0,5"), None, {"ssc": 0.5}),
+        (("method", "type", "ssc"), ("lap", "Pairs", "0.5"), None, {"ssc": 0.5}),
         (("method", "hr", "sr"), ("NoHelp", "0.0", "NA"), None, {"hr": 0.0}),
     ],
 )  # fmt: skip

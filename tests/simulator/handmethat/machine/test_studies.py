@@ -116,7 +116,7 @@ async def test_a_study_s_episode_is_read_like_any_other(server, data, lamp):
     (frame,) = frames.episodes(server.reader, ["study-s"]).to_dict("records")
     assert (frame["answer.hard"], frame["score"]) == (3.0, logged["score"])
     (record,) = asking.read_asking(server.reader, ["study-s"]).askings
-    assert (record.told.need, record.told.questions, record.told.right) == ("inferred", 1, True)
+    assert (record.record.need, record.record.questions, record.record.right) == ("inferred", 1, True)
     assert run_summary(server.reader, BENCHMARK, ["study-s"]).sections
     last = show.watch(posed, turns[3:], len(turns) - 4)
     assert last[0].note.fields["cost"] == logged["questions"] * 10 + 4
