@@ -77,13 +77,13 @@ class Field(NamedTuple):
         marks: the list field whose entries, and `words`, are marked in the text below this field.
         words: see `marks`.
         picks: the list field whose entries can be inserted by a click; for an entry, its list.
-        keys: keyboard keys, one for each choice; further choices have none.
+        keys: keyboard keys, one for each choice (further ones have none), or the key that focuses a text.
         required: True if the form cannot be sent before it is filled in.
         quiet: True if the label is for screen readers only.
         note: the note, if it is not ``field.NAME.note``.
         sends: True if its choices are buttons that send the form.
         free: True if a choice can be undone, where choices are buttons.
-        brief: True if choices are in a row, with their notes after their names.
+        brief: True if choices are short buttons in a row, with their notes as tooltips.
     """
 
     name: str
