@@ -12,9 +12,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from logs import LogReader
-from simulator.desks import FINISHED, Case, Desk, Field, FormT, Values
+from simulator.desks import FINISHED, Case, Desk, FormT, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
+from simulator.form_blocks import Field
 from simulator.judging import rater_order, require_known
 from simulator.judging.agreement import cluster_kappa
 from simulator.reporting import Section, slug
@@ -153,7 +154,7 @@ def _require_kind(field: Field, value: Any) -> None:
         message = f"{value!r} is not a valid value of {field.name} ({field.kind})."
         raise InputError(message, code="no_choice", value=value)
     if field.choices:
-        require_known(chosen, field.choices, f"choice of {field.name}")
+        require_known(chosen, field.known, f"choice of {field.name}")
 
 
 def desk_progress(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> DeskProgress:

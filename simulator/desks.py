@@ -5,8 +5,7 @@ each thing, and a rule for disagreements. The researchers' page renders every de
 decides who judges what next, and turns forms into log rows. Raters judge blind to each other.
 
 A form is sent as a whole, or filled in step by step (`Desk.sheet`): then each field is saved immediately, and
-the form counts, and is visible to others, once its rater has finished it. Unlike the `Field` of
-`simulator.form_blocks`, a `Field` here is declared once for all things, has keys, and may send the form.
+the form counts, and is visible to others, once its rater has finished it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 
 from logs import LogReader
 from simulator.blocks import Words
-from simulator.form_blocks import Colour
+from simulator.form_blocks import Entries, Field
 from simulator.judging import JudgingForm, Opinions
 from simulator.judging.desk import RATERS
 from simulator.reporting import Section
@@ -32,49 +31,6 @@ Values = Mapping[str, Any]
 """The values of a form on its page, by field: a choice, a text, or a list of choices."""
 FINISHED: Final = "finished"
 """The value that marks a form filled in step by step as finished: yes or no."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """A field of a desk's form.
-
-    Its texts are ``DESK.field.NAME`` and ``DESK.field.NAME_note``; those of a choice ``WORDS.CHOICE`` and
-    ``WORDS.CHOICE_note``; those of entries as in `simulator.form_blocks.Entries`.
-
-    Attributes:
-        kind: one ``choice`` or several ``choices`` of a list, a ``text``, or ``entries``, each with `fields`.
-        choices: the choices; the first field with choices gets the first keyboard keys.
-        words: the prefix of the texts of choices; by default ``DESK.NAME``.
-        names: returns for a language the name and note of each choice, if they are not in texts; an empty
-            name is for `words`.
-        several: another field; this one is asked only while two or more of its choices are ticked.
-        keys: keyboard keys, one for each choice, or the key that focuses a text; by default digits.
-        usual: the choice that is assumed if none is made.
-        free: True if a choice can be undone.
-        brief: True if choices are in a row, with their notes after their names.
-        fields: the fields of an entry: a choice, which is its kind, and texts (`Case.originals`). Each ticked
-            choice of the field `several` has at least one entry of its kind.
-    """
-
-    name: str
-    kind: Literal["choice", "choices", "text", "entries"] = "text"
-    choices: tuple[str, ...] = ()
-    words: str = ""
-    names: Callable[[str], Mapping[str, tuple[str, str]]] | None = None
-    colours: tuple[Colour, ...] = ()
-    sends: bool = False
-    several: str = ""
-    rows: int = 2
-    keys: str = ""
-    usual: str = ""
-    free: bool = False
-    brief: bool = False
-    fields: tuple[Field, ...] = ()
-    most: int = 0
-
-    def colour(self, choice: str) -> Colour:
-        """Return the colour of a choice; empty if it has none."""
-        return self.colours[self.choices.index(choice)] if self.colours else ""
 
 
 class Offer(NamedTuple):
@@ -142,7 +98,7 @@ class Case(Generic[FormT]):
         thing: the thing itself, for `Desk.read`.
         proposed: the initial values of the form for a rater who has not filled it in yet.
         offers: forms of others that can be adopted, oldest first.
-        originals: the initial texts of entries, with which they are compared, by field.
+        entries: returns the entries of fields of this kind, with their initial texts, by field.
     """
 
     key: str
@@ -157,7 +113,7 @@ class Case(Generic[FormT]):
     thing: Any = None
     proposed: Values = field(default_factory=dict)
     offers: Sequence[Offer] = ()
-    originals: Mapping[str, str] = field(default_factory=dict)
+    entries: Callable[[], Mapping[str, Entries]] = dict
 
     def form(self, rater: str) -> FormT | None:
         """Return the latest form of a rater, finished or not; None if there is none yet."""

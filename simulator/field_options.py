@@ -8,9 +8,8 @@ command line. `options_of` returns the options, `read_options` reads the typed v
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import typer
 from annotated_types import Ge, Gt, Le
@@ -24,33 +23,6 @@ from simulator.fields import FieldFault, Option, first_fault
 ModelT = TypeVar("ModelT")
 AnnotatedOption = tuple[Any, Any]
 """The annotation and the default of a command's parameter."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionField:
-    """An option of a command as a field of a form.
-
-    Attributes:
-        kind: the kind of field; ``file`` for a path, which forms in a browser leave out.
-        several: True if the option may be repeated.
-        flags: the option as it is typed; for a switch, the flags for on and off.
-    """
-
-    name: str
-    kind: Literal["switch", "menu", "whole", "number", "text", "file"]
-    default: Any
-    help: str
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    several: bool = False
-    flags: tuple[str, ...]
-
-    def words(self, value: Any) -> list[str]:
-        """Return the words that set the option to a value."""
-        if self.kind == "switch":
-            return [self.flags[not value]]
-        return [f"{self.flags[0]}={each}" for each in (value if self.several else [value])]
 
 
 def options_of(model: type[Any]) -> dict[str, AnnotatedOption]:
@@ -77,38 +49,6 @@ def read_options(model: type[ModelT], options: Mapping[str, Any]) -> ModelT:
     except ValidationError as error:
         fault = first_fault(error)
         raise InputError(f"{_option_name(model, fault)} {fault.problem}") from error
-
-
-def option_field(name: str, option: AnnotatedOption) -> OptionField:
-    """Convert an option of a command to a field of a form."""
-    annotation, default = option
-    kind, *extras = get_args(annotation)
-    info = next(extra for extra in extras if isinstance(extra, OptionInfo))
-    kind = _without_none(kind)
-    several = get_origin(kind) is list
-    if several:
-        kind = _without_none(get_args(kind)[0])
-    menu = get_origin(kind) is Literal
-    kinds: Mapping[Any, Any] = {bool: "switch", int: "whole", float: "number", Path: "file"}
-    spelled = [flag for spelling in info.param_decls or () for flag in spelling.split("/")]
-    plain = name.replace("_", "-")
-    return OptionField(
-        name=name,
-        kind="menu" if menu else kinds.get(kind, "text"),
-        default=default,
-        help=info.help or "",
-        choices=tuple(map(str, get_args(kind))) if menu else (),
-        least=info.min,
-        most=info.max,
-        several=several,
-        flags=tuple(spelled) or (f"--{plain}", f"--no-{plain}"),
-    )
-
-
-def _without_none(kind: Any) -> Any:
-    """Return a type without ``None`` if it is an optional type."""
-    kinds = [each for each in get_args(kind) if each is not type(None)]
-    return kind if get_origin(kind) in (Literal, list) or len(kinds) != 1 else kinds[0]
 
 
 def logged_values(model: Any) -> dict[str, Any]:

@@ -32,39 +32,34 @@ class Choice(NamedTuple):
     """A choice of a field.
 
     Attributes:
-        label: the label; by default the text ``field.FIELD.VALUE``, or the value.
-        note: an explanation in the language of the page.
+        label: the label; by default the text ``field.FIELD.VALUE`` or, at desks, ``DESK.FIELD.VALUE``;
+            without a text, the value.
+        note: an explanation in the language of the page; at desks by default ``DESK.FIELD.VALUE_note``.
+        fits: other fields -> the values that this choice can be combined with.
     """
 
-    value: str
+    value: Any
     label: Words = ""
     text: Words = ""
     colour: Colour = ""
     note: Words = ""
+    fits: Mapping[str, Sequence[Any]] = {}
 
 
-FieldKind = Literal[
-    "line",
-    "text",
-    "lines",
-    "listed",
-    "number",
-    "place",
-    "switch",
-    "flag",
-    "menu",
-    "choice",
-    "choices",
-    "entry",
-]
-"""The kinds, in this order: a text of one line or of several, a list by lines or by commas, a number, an
-index in a list (from 1 on pages, from 0 elsewhere), a checkbox, an explicit choice of ``true`` or ``false``,
-one choice from a menu, one from visible choices, any number of choices, one entry of a list in another field
-(`Field.picks`) or free text."""
+Typed = Literal["line", "text", "lines", "listed", "number", "whole", "place", "file"]
+"""A text of one line or of several, a list by lines or by commas, a number, a whole number, an index in a
+list (from 1 on pages, from 0 elsewhere), a path (which browsers cannot give)."""
+Chosen = Literal["switch", "flag", "menu", "choice", "choices", "entry", "entries"]
+"""A checkbox, an explicit choice of ``true`` or ``false``, one choice from a menu, one from visible choices,
+any number of choices, one entry of a list in another field (`Field.picks`) or free text, `Entries`."""
+FieldKind = Literal[Typed, Chosen]
 
 
 class Field(NamedTuple):
-    """A field of a form; its label is the text ``field.NAME``, its note ``field.NAME.note``.
+    """A field of a form: of participants, of a desk, of free play, or an option of a command.
+
+    Its label is the text ``field.NAME``, its note ``field.NAME.note``; at desks (`simulator.desks`),
+    ``DESK.field.NAME`` and ``DESK.field.NAME_note``; in free play ``rule.NAME``.
 
     A name may be a path: the values of ``marks[0]`` and ``marks[1]`` are sent as a list, those of
     ``rows[0].name`` as a list of mappings; texts are then looked up by the last part.
@@ -73,6 +68,7 @@ class Field(NamedTuple):
 
     Attributes:
         name: the name of the value that is sent.
+        value: the initial value; at desks the one that is assumed if none is given.
         most: the maximum of a number, or of a text's length.
         label: the label, if ``texts.yaml`` has none.
         when: the condition under which it is shown; by default always.
@@ -81,14 +77,17 @@ class Field(NamedTuple):
         marks: the list field whose entries, and `words`, are marked in the text below this field.
         words: see `marks`.
         picks: the list field whose entries can be inserted by a click; for an entry, its list.
-        keys: keyboard keys, one for each choice; further choices have none.
+        keys: keyboard keys, one for each choice (further ones have none), or the key that focuses a text.
         required: True if the form cannot be sent before it is filled in.
         quiet: True if the label is for screen readers only.
         note: the note, if it is not ``field.NAME.note``.
+        sends: True if its choices are buttons that send the form.
+        free: True if a choice can be undone, where choices are buttons.
+        brief: True if choices are short buttons in a row, with their notes as tooltips.
     """
 
     name: str
-    kind: FieldKind
+    kind: FieldKind = "text"
     value: Any = None
     choices: Sequence[Choice] = ()
     least: float | None = None
@@ -105,6 +104,14 @@ class Field(NamedTuple):
     required: bool = False
     quiet: bool = False
     note: Words = ""
+    sends: bool = False
+    free: bool = False
+    brief: bool = False
+
+    @property
+    def known(self) -> tuple[Any, ...]:
+        """The values of the choices."""
+        return tuple(choice.value for choice in self.choices)
 
 
 class Difference(NamedTuple):

@@ -1,4 +1,4 @@
-"""Forms derived from pydantic models: their fields, the values read from them, and their problems.
+"""Fields of forms derived from pydantic models and options; the values read from them, and their problems.
 
 A text becomes a text field (of one line if it has at most 200 characters), a number a number field, a boolean
 a checkbox, ``Literal[...]`` a choice, ``tuple[Literal[...], ...]`` a group of checkboxes, and any other list
@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from typer.models import OptionInfo
 
 from simulator.errors import InputError
+from simulator.field_options import AnnotatedOption
 from simulator.fields import field_faults
-from simulator.form_blocks import Checked, Choice, Field, FieldKind, FieldProblem, Form
+from simulator.form_blocks import Checked, Choice, Field, FieldKind, FieldProblem, Form, When
 from simulator.forms import LONGEST, SeatFormError
 
 _LINE: Final = 200
 _KINDS: Final[Mapping[str, FieldKind]] = {
     "string": "text",
-    "integer": "number",
+    "integer": "whole",
     "number": "number",
     "boolean": "switch",
     "array": "lines",
@@ -46,8 +48,53 @@ def fields_of(model: type[Any]) -> dict[str, Field]:
     Raises:
         InputError: if a field cannot be filled in on a form, such as a nested model.
     """
-    schema = TypeAdapter(model).json_schema()
-    return {name: _field(name, unwrap_optional(each)) for name, each in schema["properties"].items()}
+    schemas = TypeAdapter(model).json_schema()["properties"]
+    for name, schema in schemas.items():
+        if unwrap_optional(schema).get("type") not in _KINDS:
+            raise InputError(
+                f"{name}: a form can have texts, numbers, booleans, choices and lists of texts or choices."
+            )
+    return {name: _field(name, schema) for name, schema in schemas.items()}
+
+
+def rule_fields(model: type[BaseModel]) -> tuple[Field, ...]:
+    """Return the fields of a model as settings of free play; the menu of an optional one has a choice None.
+
+    In ``json_schema_extra``, ``seats`` has the seats with a setting, ``fitting`` the `fits` of its choices.
+    """
+    schemas, defaults = model.model_json_schema()["properties"], model()
+    return tuple(_rule_field(name, schema, getattr(defaults, name)) for name, schema in schemas.items())
+
+
+def _rule_field(name: str, schema: Mapping[str, Any], value: Any) -> Field:
+    field, fitting, seats = _field(name, schema), schema.get("fitting", {}), schema.get("seats")
+    field = field._replace(value=value, when=When("seat", seats) if seats else None)
+    if field.kind != "choice":
+        return field if field.kind in ("whole", "number", "switch") else field._replace(kind="text")
+    optional = any(kind.get("type") == "null" for kind in schema.get("anyOf", ()))
+    choices = [choice._replace(fits=fitting.get(choice.value, {})) for choice in field.choices]
+    return field._replace(kind="menu", choices=(*([Choice(None)] if optional else []), *choices))
+
+
+def option_field(name: str, option: AnnotatedOption) -> Field:
+    """Return an option of a command as a field."""
+    annotation, default = option
+    kind, *extras = get_args(annotation)
+    info = next(extra for extra in extras if isinstance(extra, OptionInfo))
+    schema = unwrap_optional(TypeAdapter(kind).json_schema())
+    field = _field(name, schema)._replace(value=default, least=info.min, most=info.max, note=info.help or "")
+    if schema.get("items", schema).get("format") == "path":
+        return field._replace(kind="file")
+    kinds: Mapping[FieldKind, FieldKind] = {"choice": "menu", "lines": "listed"}
+    return field._replace(kind=kinds.get(field.kind, field.kind))
+
+
+def option_words(option: Field, value: Any) -> list[str]:
+    """Return the words of a command that set an option to a value."""
+    flag = option.name.replace("_", "-")
+    if option.kind == "switch":
+        return [f"--{'' if value else 'no-'}{flag}"]
+    return [f"--{flag}={each}" for each in (value if isinstance(value, list) else [value])]
 
 
 def unwrap_optional(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -71,12 +118,9 @@ def _known_choices(schema: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _field(name: str, schema: Mapping[str, Any]) -> Field:
-    kind = _KINDS.get(schema.get("type", ""))
-    if kind is None:
-        raise InputError(
-            f"{name}: a form can have texts, numbers, booleans, choices and lists of texts or choices."
-        )
-    choices = tuple(Choice(str(value)) for value in _known_choices(schema))
+    schema = unwrap_optional(schema)
+    kind = _KINDS.get(schema.get("type", ""), "text")
+    choices = tuple(map(Choice, _known_choices(schema)))
     if choices:
         kind = "choices" if "items" in schema else "choice"
     elif kind == "text" and schema.get("maxLength", LONGEST) <= _LINE:

@@ -19,8 +19,9 @@ from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.items import BENCHMARK, item_from_row
 from simulator.ambibench.prompt import Prompt
 from simulator.blocks import Block, Heading, Text, message
-from simulator.desks import ALL, Case, Desk, Field
+from simulator.desks import ALL, Case, Desk
 from simulator.errors import InputError
+from simulator.form_blocks import Choice, Field
 from simulator.judging import Form, JudgingForm, Opinions, with_third_rater
 from simulator.judging.agreement import cluster_kappa
 from simulator.runner.logged import played_items
@@ -191,7 +192,7 @@ def _outputs_of_run(reader: LogReader, run_id: str) -> Iterator[tuple[str, str, 
 DESK: Final = Desk(
     name="coding",
     form=CODING,
-    fields=(Field(name="category", kind="choice", choices=CATEGORIES, sends=True),),
+    fields=(Field("category", "choice", choices=[*map(Choice, CATEGORIES)], sends=True),),
     sets=lambda reader: (ALL,) if chosen_runs(reader) else (),
     cases=outputs,
     outcome=_category,

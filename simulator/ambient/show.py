@@ -172,7 +172,8 @@ def _help() -> Part:
     return Part(message("answer.help"), (definitions(),), folded=True)
 
 
-def _choices(*, notes: bool) -> tuple[Choice, ...]:
+def label_choices(*, notes: bool = False) -> tuple[Choice, ...]:
+    """Return a choice for each label, in its colour, with a short definition if there are `notes`."""
     return tuple(
         Choice(
             label,
@@ -184,8 +185,17 @@ def _choices(*, notes: bool) -> tuple[Choice, ...]:
     )
 
 
+def reasons() -> tuple[Choice, ...]:
+    """Return the reasons for discarding a pair as choices."""
+    first, _ = guides = [guide.discard for guide in _guides()]
+    return tuple(
+        Choice(reason, message(f"discard.{reason}"), note=Translated(*(guide[reason] for guide in guides)))
+        for reason in first
+    )
+
+
 def _label(name: str, legend: Words, *, quiet: bool = False) -> Field:
-    choices = _choices(notes=not quiet)
+    choices = label_choices(notes=not quiet)
     return Field(name, "choice", choices=choices, label=legend, keys="123", required=True, quiet=quiet)
 
 
@@ -249,38 +259,31 @@ def _statement(shown: ShownTexts) -> Quotes:
 def annotation_form(shown: ShownTexts) -> Form:
     """Return a linguist's form: labels and a rewrite for each reading, or a reason for discarding."""
     discarding = When("discarding")
-    reasons = [
-        Choice(
-            reason,
-            message(f"discard.{reason}"),
-            note=Translated(*(guide.discard[reason] for guide in _guides())),
-        )
-        for reason in _guides()[0].discard
-    ]
-    labels = Field("labels", "choices", choices=_choices(notes=True), keys="123")
+    labels = Field("labels", "choices", choices=label_choices(notes=True), keys="123")
     kept = When("discarding", unless=True)
+    entries = rewrites(shown.premise, shown.hypothesis, message("annotate.changes"))
     blocks = (
         labels._replace(when=kept),
         _help(),
         Field("discarding", "switch"),
-        Field("discard", "choice", choices=reasons, when=discarding, required=True),
-        Part("", (rewrites(shown),), when=When("labels", least=2)),
+        Field("discard", "choice", choices=reasons(), when=discarding, required=True),
+        Part("", (entries,), when=When("labels", least=2)),
         Field("comment", "text", own_words=True),
     )
     return Form(blocks, partial(check_page, shown), message("answer.send"))
 
 
-def rewrites(shown: ShownTexts) -> Entries:
-    """Return the entries for the rewrites of a pair, at least one per label."""
-    texts: Mapping[Side, str] = {"premise": shown.premise, "hypothesis": shown.hypothesis}
+def rewrites(premise: str, hypothesis: str, changes: Words) -> Entries:
+    """Return the entries for the rewrites of a pair, at least one per label; `changes` heads the diffs."""
+    texts: Mapping[Side, str] = {"premise": premise, "hypothesis": hypothesis}
 
     def place(k: int) -> tuple[Block, ...]:
         head = f"rewrites[{k}]."
-        label = Field(f"{head}label", "menu", value=SHOWN[k % len(SHOWN)], choices=_choices(notes=False))
+        label = Field(f"{head}label", "menu", value=SHOWN[k % len(SHOWN)], choices=label_choices())
         sides = (
             (
                 Field(f"{head}{side}", "text", value=text),
-                Difference("", f"{head}{side}", message("annotate.changes"), text=text),
+                Difference("", f"{head}{side}", changes, text=text),
             )
             for side, text in texts.items()
         )

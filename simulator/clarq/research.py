@@ -34,9 +34,10 @@ from simulator.clarq.review import (
 )
 from simulator.clarq.score import REVIEW_SUCCESS
 from simulator.clarq.show import Replay, ReplayStep, background_parts, given_words, replay, tree_replay
-from simulator.desks import FINISHED, Case, Desk, Field, Group, Sheet, Values
+from simulator.desks import FINISHED, Case, Desk, Group, Sheet, Values
 from simulator.drawn_blocks import ReplayTurn
 from simulator.errors import InputError
+from simulator.form_blocks import Choice, Field
 from simulator.judging import Form, JudgingForm, Opinions
 from simulator.reporting import Section
 from simulator.research import DataPages, Entry, Link, PageRequest, ResearchPages, RunFile
@@ -138,7 +139,7 @@ UNSAID: Final = "none"
 """The choice for a type 1 error whose node the reviewer does not name."""
 _YES: Final = "yes"
 _NO: Final = "no"
-_NOTE: Final = Field(name="note")
+_NOTE: Final = Field("note")
 
 
 class Done(Form):
@@ -206,7 +207,7 @@ def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
     left = unanswered_parts(dialogue, review)
     # In a finished review, unmarked turns count as correct.
     unmarked = sum(step.reviewable and step.turn.number not in review.provider for step in dialogue.steps)
-    success = Group((Field(name="success", kind="choice", choices=(_YES, _NO), keys="sf"),), "dialogue")
+    success = Group((Field("success", "choice", choices=(Choice(_YES), Choice(_NO)), keys="sf"),), "dialogue")
     return Sheet(
         groups=(
             *(_turn_group(place, step, review) for place, step in enumerate(dialogue.steps)),
@@ -229,12 +230,12 @@ def _turn_group(place: int, step: ReplayStep, review: Review) -> Group:
     fields: list[Field] = []
     if step.reviewable:
         errors = "".join(map(str, possible_errors(step)))
-        fields.append(Field(name="type", kind="choice", choices=tuple(errors), keys=errors, usual="0"))
+        fields.append(Field("type", "choice", "0", [*map(Choice, errors)], keys=errors))
         if review.provider.get(step.turn.number, ProviderMark()).type == 1:
             nodes = (*expectable_nodes(step), UNSAID)
-            fields.append(Field(name="node", kind="choice", choices=nodes, brief=True))
-        fields.append(Field(name="hallucination", kind="choices", choices=(_YES,), keys="h"))
-    fields.append(Field(name="note", keys="n"))
+            fields.append(Field("node", "choice", choices=[*map(Choice, nodes)], brief=True))
+        fields.append(Field("hallucination", "choices", choices=(Choice(_YES),), keys="h"))
+    fields.append(_NOTE._replace(keys="n"))
     note = "" if step.reviewable else "greeting" if step.turn.number == 0 else "seeker_turn"
     title = message("desks.review.turn", number=place + 1)
     return Group(fields, str(step.turn.number), title, message(f"desks.review.{note}") if note else "", place)
@@ -247,7 +248,7 @@ def _missing_groups(dialogue: Replay, review: Review) -> Iterator[Group]:
     asked = missing if review.success is False else []
     note = message("desks.review.reasons" if asked else f"desks.review.missing_{state}")
     yield Group((), "missing", message("desks.review.missing"), note)
-    reason = Field(name="failure", kind="choice", choices=FAILURES, brief=True, free=True)
+    reason = Field("failure", "choice", choices=[*map(Choice, FAILURES)], brief=True, free=True)
     for node in asked:
         yield Group((reason,), f"missing.{node.index}", f"{node.index} · {node.text}")
 

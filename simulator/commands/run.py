@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -24,7 +24,9 @@ from logs.paths import default_path
 from simulator import catalog, datasets
 from simulator.benchmark import Benchmark, SeatSpec
 from simulator.errors import InputError
-from simulator.field_options import AnnotatedOption, OptionField, option_field, options_of, read_options
+from simulator.field_options import AnnotatedOption, options_of, read_options
+from simulator.form_blocks import Choice, Field
+from simulator.model_forms import option_field, option_words
 from simulator.orders import RunOrder, RunSpec, Selection, items_of, play_order
 from simulator.runner import options as shared
 from simulator.runner.command import RunRequest, RunSettings
@@ -198,7 +200,7 @@ class RunForm:
     """The form of a benchmark's runs, whose fields are in groups."""
 
     benchmark: Benchmark[Any, Any]
-    fields: tuple[tuple[Group, OptionField], ...]
+    fields: tuple[tuple[Group, Field], ...]
     offered: frozenset[str]
 
     def read_values(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,7 +218,7 @@ class RunForm:
             if value in (None, "", []):
                 continue
             value = self._read_typed(option, value)
-            if value != option.default:
+            if value != option.value:
                 chosen[name] = value
         spec = run_spec(self.benchmark)
         for model in (spec.selection, spec.rules):
@@ -226,35 +228,33 @@ class RunForm:
     def words(self, values: Mapping[str, Any]) -> list[str]:
         """Return the command that plays the chosen values, without the program: ``run NAME --…``."""
         chosen = (option for _, option in self.fields if option.name in values)
-        typed = (word for option in chosen for word in option.words(values[option.name]))
+        typed = (word for option in chosen for word in option_words(option, values[option.name]))
         return ["run", self.benchmark.name, *typed]
 
-    def _read_typed(self, option: OptionField, value: Any) -> Any:
-        if option.several:
-            parts = value if isinstance(value, list | tuple) else [value]
-            return [self._read_typed(replace(option, several=False), part) for part in parts]
+    def _read_typed(self, option: Field, value: Any) -> Any:
         match option.kind:
-            case "switch":
-                if not isinstance(value, bool):
-                    _refuse(option.name, "must be yes or no")
-                return value
+            case "choices" | "listed":
+                part = option._replace(kind="menu" if option.kind == "choices" else "text")
+                return [
+                    self._read_typed(part, each) for each in (value if isinstance(value, list) else [value])
+                ]
+            case "switch" if not isinstance(value, bool):
+                _refuse(option.name, "must be yes or no")
+            case "menu" if value not in option.known:
+                _refuse(option.name, f"must be one of {', '.join(option.known)}")
             case "whole" | "number":
                 return _number(option, value)
-            case "menu":
-                if value not in option.choices:
-                    _refuse(option.name, f"must be one of {', '.join(option.choices)}")
-                return value
-            case _:
-                return self._text(option, value)
+            case "line" | "text":
+                self._require_text(option, value)
+        return value
 
-    def _text(self, option: OptionField, value: Any) -> str:
+    def _require_text(self, option: Field, value: Any) -> None:
         if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
             _refuse(option.name, f"must be a single line of at most {_LONGEST} characters")
         if option.name == "run" and not _NAME.fullmatch(value):
             _refuse(option.name, "must consist of letters, digits, dots, hyphens and underscores")
         if value not in self.offered and re.search(r"[/\\~:]|^\.", value):
             _refuse(option.name, "names a file, or a model that is not offered here")
-        return value
 
 
 def run_form(benchmark: Benchmark[Any, Any], models: Sequence[str]) -> RunForm:
@@ -264,22 +264,22 @@ def run_form(benchmark: Benchmark[Any, Any], models: Sequence[str]) -> RunForm:
     groups: dict[str, Group] = dict.fromkeys(seats, "seats")
     groups |= dict.fromkeys(options_of(spec.selection), "items")
     groups |= dict.fromkeys(options_of(spec.rules), "rules")
-    fields: list[tuple[Group, OptionField]] = []
+    fields: list[tuple[Group, Field]] = []
     for name, declared in run_options(benchmark).items():
         if name not in groups and name not in _RUN:
             continue
         option = option_field(name, declared)
         if name in seats:
-            players = _players(seats[name], models)
-            usual = seats[name].usual
-            default = [usual] if option.several else usual
-            option = replace(option, kind="menu", choices=players, help=seats[name].role, default=default)
+            seat, several = seats[name], option.kind == "listed"
+            players = [*map(Choice, _players(seat, models))]
+            option = option._replace(kind="choices" if several else "menu", choices=players, note=seat.role)
+            option = option._replace(value=[seat.usual] if several else seat.usual)
         elif name == DATA:
-            option = replace(option, kind="menu", choices=_data(benchmark.name), help="")
+            option = option._replace(kind="menu", choices=tuple(map(Choice, _data(benchmark.name))), note="")
         if option.kind != "file":
             group = groups.get(name, "run") if name not in RUN_OPTIONS else "run"
             fields.append((group, option))
-    offered = frozenset(name for group, option in fields if group == "seats" for name in option.choices)
+    offered = frozenset(name for group, option in fields if group == "seats" for name in option.known)
     return RunForm(benchmark, tuple(fields), offered)
 
 
@@ -299,7 +299,7 @@ def _data(benchmark: str) -> tuple[str, ...]:
     return ("builtin", *(data.name for data in datasets.list_all() if data.benchmark == benchmark))
 
 
-def _number(option: OptionField, value: Any) -> float:
+def _number(option: Field, value: Any) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
     whole = number and float(value).is_integer()
     if not number or (option.kind == "whole" and not whole):

@@ -59,11 +59,12 @@ class ActiveEpisode:
     stage: str = ""
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def once(self, make: Callable[[ActiveEpisode], T]) -> T:
-        """Return `make(self)`, made only once: nothing that an episode is played with changes."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        made: T = self._made[make]
+    def once(self, make: Callable[..., T], **values: Any) -> T:
+        """Return `make(self, **values)`, made only once: nothing that an episode is played with changes."""
+        key = make, *values.items()
+        if key not in self._made:
+            self._made[key] = make(self, **values)
+        made: T = self._made[key]
         return made
 
 

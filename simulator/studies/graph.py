@@ -156,13 +156,8 @@ class Table:
     def task(self, state: State) -> ActiveEpisode:
         """Return the episode as seen by the benchmark: it begins after the steps before the task."""
         first = sum((seat, kind) in self._before for seat, kind, _ in state["said"])
-        if first not in self._tasks:
-            self._tasks[first] = replace(self.episode, first=first)
-        return self._tasks[first]
-
-    @cached_property
-    def _tasks(self) -> dict[int, ActiveEpisode]:
-        return {}
+        task: ActiveEpisode = self.episode.once(replace, first=first)
+        return task
 
     @cached_property
     def _before(self) -> frozenset[tuple[str, str]]:

@@ -83,7 +83,7 @@ def two_annotations_become_one_row_of_the_dataset(filled: Any, open_page: Any, t
     assert page.locator(".dk-entry ins").count() >= 1
     # An empty form is refused, at its field.
     page.click(".dk-form [type=submit]")
-    page.wait_for_selector("[data-problems=labels]:not([hidden])")
+    page.wait_for_selector("[data-field=labels] [data-problems]:not([hidden])")
     # One rewrite is taken over and made sharper; the second label still lacks a reading.
     side = careful(page)
     page.click(f"[data-offer='{side}'] [data-entry-number='0']")

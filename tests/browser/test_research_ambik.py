@@ -65,7 +65,7 @@ def test_a_third_person_makes_one_pair_of_two_forms(filled: Any, open_page: Any)
     before = page.get_attribute("[data-desk]", "data-item")
     page.wait_for_function("document.querySelector('#dk-clear').value !== ''")
     page.click(".dk-form [type=submit]")
-    page.wait_for_selector("[data-problems=one_ambiguity]:not([hidden])")
+    page.wait_for_selector("[data-field=one_ambiguity] [data-problems]:not([hidden])")
     if page.locator(".dk-take[data-side='1'][data-field=question]").count():
         page.click(".dk-take[data-side='1'][data-field=question]")
         assert page.input_value("#dk-question").startswith("Please tell me:")

@@ -106,7 +106,7 @@ async def test_a_form_is_built_from_a_model_checked_and_logged(
     kinds = {attrs["data-field"]: attrs["data-kind"] for _, attrs in page.tags if "data-field" in attrs}
     assert kinds == {
         "reason": "text", "points": "choice", "marked": "choices", "other": "lines", "again": "switch",
-        "minutes": "number",
+        "minutes": "whole",
     }  # fmt: skip
     wrong = {"reason": "", "points": None, "marked": ["hard"], "other": [], "again": True, "minutes": 0}
     answer = await rated.check_form(player.at | {"filled": wrong})

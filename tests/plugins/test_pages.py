@@ -20,6 +20,7 @@ from simulator import catalog
 from simulator.benchmark import SeatSpec
 from simulator.blocks import Card, Heading, Talk, Text
 from simulator.errors import InputError
+from simulator.model_forms import rule_fields
 from simulator.research import ResearchPages, research_pages
 from simulator.seats import Reply
 from simulator.studies.declared import DeclaredSessions
@@ -27,7 +28,6 @@ from simulator.studies.files import read_study
 from simulator.studies.material import material_of
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
-from ui.declared.pages import rule_fields
 from ui.i18n import strings
 from ui.render import Frame
 from ui.tokens import Signer

@@ -95,7 +95,7 @@ def test_names_of_scores_and_values_of_fields_are_chinese(tmp_path: Path) -> Non
 
 @pytest.mark.each("benchmark", catalog.installed())
 def test_the_options_of_runs_are_explained_in_chinese(benchmark: Benchmark[Any, Any]) -> None:
-    helps = {option.help for _, option in run_form(benchmark, ()).fields} - {""}
+    helps = {option.note for _, option in run_form(benchmark, ()).fields} - {""}
     assert [text for text in sorted(helps) if not re.search("[\u4e00-\u9fff]", ZH.phrase(text))] == []
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 from markupsafe import Markup
-from pydantic import BaseModel
 
 from simulator.benchmark import Benchmark, Metric, Move
 from simulator.blocks import (
@@ -28,7 +27,7 @@ from simulator.blocks import (
 )
 from simulator.drawn_blocks import Tree
 from simulator.form_blocks import Form
-from simulator.model_forms import bounds, unwrap_optional
+from simulator.model_forms import rule_fields
 from simulator.plan_blocks import Menu, Places, Suggestions
 from simulator.runner.machines import Result, SeatPage
 from simulator.studies.admission import StudyCard
@@ -59,51 +58,6 @@ def link_to(benchmark: Benchmark[Any, Any], *, home: bool = False) -> BenchmarkL
     """Return the link to a benchmark's entry page, which may be the home page."""
     path = "/" if home else f"/{benchmark.name}"
     return BenchmarkLink(f"{DECLARED}.{benchmark.name}", path, benchmark.icon)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleField:
-    """A setting of free play as a form field.
-
-    Attributes:
-        optional: True if it may be left empty.
-        fitting: for a menu: choice -> other field -> the values it can be combined with.
-        seats: seats that have this setting; empty for all.
-    """
-
-    name: str
-    kind: Literal["whole", "number", "switch", "menu", "text"]
-    value: Any
-    choices: tuple[Any, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    optional: bool = False
-    fitting: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    seats: Sequence[str] = ()
-
-
-def rule_fields(choices: type[BaseModel]) -> tuple[RuleField, ...]:
-    """Return the fields of a pydantic model as form fields."""
-    schemas, defaults = choices.model_json_schema()["properties"], choices()
-    return tuple(_rule_field(name, schema, getattr(defaults, name)) for name, schema in schemas.items())
-
-
-def _rule_field(name: str, schema: Mapping[str, Any], value: Any) -> RuleField:
-    optional = any(kind["type"] == "null" for kind in schema.get("anyOf", ()))
-    schema = unwrap_optional(schema)
-    kinds: Mapping[str, Any] = {"integer": "whole", "number": "number", "boolean": "switch"}
-    least, most = bounds(schema)
-    return RuleField(
-        name=name,
-        kind="menu" if "enum" in schema else kinds.get(schema.get("type", ""), "text"),
-        value=value,
-        choices=tuple(schema.get("enum", ())),
-        least=least,
-        most=most,
-        optional=optional,
-        fitting=schema.get("fitting", {}),
-        seats=schema.get("seats", ()),
-    )
 
 
 def entry_page(

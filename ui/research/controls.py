@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import gradio as gr
 from markupsafe import escape
 
-from simulator.field_options import OptionField
+from simulator.form_blocks import Field
 from ui.i18n import Strings
 from ui.research.blocks import Visit, rebuild
 
@@ -60,28 +60,28 @@ def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None
 # ---- options of commands
 
 
-def option_input(t: Strings, option: OptionField, value: Any, label: str = "") -> gr.components.Component:
+def option_input(t: Strings, option: Field, value: Any, label: str = "") -> gr.components.Component:
     """Return the input component for an option with a value. An option without a default may be left empty.
 
     `label`: default: the option's name.
     """
     shown: dict[str, Any] = {
         "label": label or option.name.replace("_", " "),
-        "info": t.phrase(option.help) or None,
+        "info": t.phrase(str(option.note)) or None,
         "elem_id": f"option-{option.name}",
         "min_width": 240,
         # In dynamically built pages, Gradio makes components with a value read-only by default.
         "interactive": True,
     }
-    usual = [] if option.default is not None else [(t("research.start.usual"), "")]
+    usual = [] if option.value is not None else [(t("research.start.usual"), "")]
     match option.kind:
-        case "menu" | "switch" if usual or option.kind == "menu":
-            named = {name: t(f"research.start.{name}") for name in ("yes", "no")}
-            choices = named if option.kind == "switch" else {choice: choice for choice in option.choices}
-            value = "yes" if choices is named and value == "1" else value
-            selected = value if option.several or value in choices else ""  # an address may contain anything
-            pairs = [*usual, *((words, name) for name, words in choices.items())]
-            return gr.Dropdown(pairs, value=selected, multiselect=option.several, **shown)
+        case "menu" | "choices" | "switch" if usual or option.kind != "switch":
+            is_switch, several = option.kind == "switch", option.kind == "choices"
+            known = ("yes", "no") if is_switch else option.known
+            value = "yes" if is_switch and value == "1" else value
+            selected = value if several or value in known else ""  # an address may contain anything
+            pairs = [*usual, *((t(f"research.start.{name}") if is_switch else name, name) for name in known)]
+            return gr.Dropdown(pairs, value=selected, multiselect=several, **shown)
         case "switch":
             return gr.Checkbox(value, **shown)
         case "whole" | "number" if not usual:
@@ -92,14 +92,14 @@ def option_input(t: Strings, option: OptionField, value: Any, label: str = "") -
             return gr.Textbox(value or "", max_lines=1, **shown)
 
 
-def parse(option: OptionField, value: Any) -> Any:
+def parse(option: Field, value: Any) -> Any:
     """Convert the value of an `option_input` or an address to the option's type.
 
     Several values are separated by commas. A text that cannot be converted is returned unchanged.
     """
     if not isinstance(value, str) or not value.strip():
         return value
-    if option.several:
+    if option.kind in ("choices", "listed"):
         return [part.strip() for part in value.split(",") if part.strip()]
     if option.kind == "switch":
         return _YES_OR_NO.get(value, value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
@@ -21,9 +21,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Sent
 
 from logs import LogError, LogReader
-from simulator import catalog, form_blocks
+from simulator import catalog
 from simulator.benchmark import Benchmark
-from simulator.blocks import Block, Revision, Translated
+from simulator.blocks import Revision, Translated
 from simulator.catalog import attempt
 from simulator.desk_work import (
     DeskProgress,
@@ -34,9 +34,9 @@ from simulator.desk_work import (
     judgment_rows,
     next_work,
 )
-from simulator.desks import ALL, FINISHED, Case, Desk, Field, Group, Offer, Values
+from simulator.desks import ALL, FINISHED, Case, Desk, Group, Offer, Values
 from simulator.errors import AskbackError, InputError, SeatError
-from simulator.form_blocks import Choice, Entries
+from simulator.form_blocks import Choice, Field
 from simulator.forms import LONGEST
 from simulator.judging import DeskFormError
 from simulator.word_diff import word_diff
@@ -109,32 +109,27 @@ class DeskPage:
         """Return an optional text of the benchmark's desks; empty if there is none."""
         return self.t.get(f"{DECLARED}.{self.benchmark.name}.desks.{name}", "")
 
-    def choice(self, field: Field, value: str) -> tuple[str, str]:
-        """Return the label of a choice (default: its value) and a note on it."""
-        name, note = (field.names(self.t.language) if field.names else {}).get(value, ("", ""))
-        words = f"{field.words or f'{self.desk.name}.{field.name}'}.{value}"
-        label = name or self.say(words)
-        return value if label == words else label, note or self.note(f"{words}_note")
+    def choice(self, field: Field, value: str) -> Choice:
+        """Return a choice with its texts (default: its value), in the language of the page."""
+        choice = next((each for each in field.choices if each.value == value), Choice(value))
+        words = f"{self.desk.name}.{field.name}.{value}"
+        label = value if (said := self.say(words)) == words else said
+        note = choice.note or self.note(f"{words}_note")
+        return choice._replace(label=choice.label or Translated(label, label), note=note)
 
-    def entries(self, field: Field, case: Case[Any]) -> Entries:
-        """Return the blocks for the entries of a field."""
-        kind, *texts = field.fields
-
-        def entry(index: int) -> Iterator[Block]:
-            head, default = f"{field.name}[{index}].", kind.choices[index % len(kind.choices)]
-            choices = [
-                Choice(value, self.choice(kind, value)[0], colour=kind.colour(value))
-                for value in kind.choices
-            ]
-            label = self.label(kind.name)
-            yield form_blocks.Field(f"{head}{kind.name}", "menu", default, choices, label=label)
-            for text in texts:
-                name, original = f"{head}{text.name}", case.originals.get(text.name, "")
-                yield form_blocks.Field(name, "text", original, label=self.label(text.name), rows=text.rows)
-                yield form_blocks.Difference("", name, self.t("research.desk.changes"), text=original)
-
-        blocks = [tuple(entry(index)) for index in range(field.most)]
-        return Entries(field.name, blocks, kind.name, field.several)
+    def field(self, field: Field, name: str = "", value: Any = None) -> Field:
+        """Return a field as it is drawn: with its texts, and keys if it is the first one with choices."""
+        first, label = next((each for each in self.desk.fields if each.choices), None), self.label(field.name)
+        return field._replace(
+            name=name or field.name,
+            value=value,
+            choices=[self.choice(field, each) for each in field.known],
+            label=Translated(label, label),
+            note=self.note(f"{self.desk.name}.field.{field.name}_note"),
+            keys=field.keys or ("123456789" if field is first else ""),
+            most=LONGEST,
+            own_words=True,
+        )
 
     def problems(self, error: DeskFormError[Any]) -> dict[str, list[str]]:
         """Return the problems of a form as texts, by field."""
@@ -296,7 +291,7 @@ def _adoptable_fields(asked: FieldsByKey, offers: Sequence[Values]) -> dict[str,
 
 
 def _differing_fields(asked: FieldsByKey, forms: Sequence[Values]) -> list[str]:
-    by_field = {name: [form.get(name) or field.usual for form in forms] for name, (_, field) in asked.items()}
+    by_field = {name: [form.get(name) or field.value for form in forms] for name, (_, field) in asked.items()}
     return [name for name, values in by_field.items() if any(value != values[0] for value in values)]
 
 
@@ -345,7 +340,7 @@ def _show_difference(desk: Desk[Any], difference: Difference[Any]) -> Difference
     filled = [
         None
         if form is None
-        else {name: desk.values(form).get(name) or asked[name][1].usual for name in names}
+        else {name: desk.values(form).get(name) or asked[name][1].value for name in names}
         for form in forms
     ]
     shown = {rater: values or {} for rater, values in zip(by_rater, filled, strict=False)}

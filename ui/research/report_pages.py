@@ -18,10 +18,12 @@ from simulator import catalog, frames
 from simulator.benchmark import Benchmark, ReportSpec
 from simulator.commands.compare import comparison, one_benchmark
 from simulator.errors import AskbackError, InputError
-from simulator.field_options import OptionField, option_field, options_of, read_options
+from simulator.field_options import options_of, read_options
 from simulator.figures import Figure, to_plotly
 from simulator.figures.geometry import has_horizontal_bars
+from simulator.form_blocks import Field
 from simulator.frames import Frames
+from simulator.model_forms import option_field, option_words
 from simulator.reporting import Report, Section
 from simulator.reports import build_report, metric_figure, present_metrics
 from simulator.research import PageContent
@@ -144,25 +146,21 @@ def cached_report(
     return cache.get(("report", tuple(sorted(settings.items()))), runs, make)
 
 
-def report_fields(benchmark: BenchmarkT) -> dict[str, OptionField]:
+def report_fields(benchmark: BenchmarkT) -> dict[str, Field]:
     """Return the settings of a report that its page can change: choices, numbers and names, not files."""
     spec = benchmark.report
     if spec is None or spec.settings is None:
         return {}
     fields = {name: option_field(name, option) for name, option in options_of(spec.settings()).items()}
     # A single text may be the path of a file on the server.
-    return {
-        name: field
-        for name, field in fields.items()
-        if field.kind != "file" and (field.several or field.kind != "text")
-    }
+    return {name: field for name, field in fields.items() if field.kind not in ("file", "line", "text")}
 
 
 def _command(benchmark: BenchmarkT, runs: Sequence[str], settings: Mapping[str, str]) -> str:
     fields = report_fields(benchmark)
     chosen = [(fields[name], value) for name, value in settings.items() if value and name in fields]
     read = [(field, parse(field, value)) for field, value in chosen]
-    options = [word for field, value in read if value != field.default for word in field.words(value)]
+    options = [word for field, value in read if value != field.value for word in option_words(field, value)]
     return shlex.join(["askback", "report", benchmark.name, *runs, *options])
 
 
@@ -265,7 +263,7 @@ def _show_cached_report(visit: Visit, office: Office, benchmark: BenchmarkT, run
         with gr.Accordion(visit.t("research.report.settings"), open=bool(chosen)):
             with gr.Row():
                 fields = {
-                    f"s.{name}": option_input(visit.t, replace(option, default=None), chosen.get(name, ""))
+                    f"s.{name}": option_input(visit.t, option._replace(value=None), chosen.get(name, ""))
                     for name, option in options.items()
                 }
             rebuild(visit, gr.Button(visit.t("research.report.apply")).click, **fields)

@@ -90,7 +90,7 @@ class StartPage:
             for its_group, option in form.fields:
                 if its_group == group:
                     label = t.get(f"{prefix}.seat.{option.name}", "") if group == "seats" else ""
-                    fields[option.name] = option_input(t, option, option.default, label)
+                    fields[option.name] = option_input(t, option, option.value, label)
 
     def _command(self, form: RunForm, values: Mapping[str, Any]) -> str:
         try:

@@ -65,7 +65,7 @@ window.askbackDesk = (() => {
     },
 
     deskPut(at, value) {
-      for (const field of at.querySelectorAll("[name]")) {
+      for (const field of at.querySelectorAll("[name]:not(button)")) {
         if (field.matches("[type=radio], [type=checkbox]")) field.checked = [value ?? []].flat().includes(field.value);
         else field.value = value || "";
       }
@@ -142,18 +142,12 @@ window.askbackDesk = (() => {
       return true;
     },
 
-    // Shows problems at their fields; true if there are any.
+    // Shows problems at their fields.
     deskProblems(places) {
-      let first = null;
-      const names = this.fmNames();
-      for (const place of this.all("[data-desk] [data-problems]")) {
-        const at = place.closest("[data-field], [data-list]");
-        const texts = places[place.dataset.problems || names.get(at) || at.dataset.list] || [];
-        place.hidden = !texts.length;
-        place.replaceChildren(...texts.map((text) => element(place.matches("ul") ? "li" : "p", {}, text)));
-        if (texts.length) first ||= place;
-      }
-      first?.focus();
+      const said = (name) => (places[name] || []).map((text) => ({ text, level: "error" }));
+      const lists = this.deskFields("[data-list]").map((list) => [list, list.dataset.list]);
+      for (const [at, name] of [...this.fmNames(), ...lists, [this.one(".dk-foot"), "form"]]) this.fmShowAt(at, said(name), name in places, "");
+      this.deskFields("[data-problems]:not([hidden])")[0]?.focus();
     },
 
     async deskSend(button) {

@@ -54,14 +54,8 @@
 })();
 
 (() => {
-  const { store } = window.askback;
+  const { store, form: { read } } = window.askback;
   const choicesKey = (benchmark) => `askback.wishes.${benchmark}`; // choices of the last free play
-  const VALUES = {
-    switch: (field) => field.checked,
-    number: (field) => Number(field.value),
-    menu: (field) => JSON.parse(field.value),
-    text: (field) => field.value,
-  };
 
   window.askback.part({
     apply() {
@@ -102,8 +96,8 @@
         // On `form.elements`, `item` is a method.
         const item = form.querySelector("[name=item], [data-for-language]:not([hidden]) [name^=item]")?.value;
         const others = [...form.querySelectorAll("[data-opposite]:not([hidden])")].map(({ dataset: { opposite } }) => [opposite, fields[`opposite-${opposite}`].value]);
-        const filled = [...form.querySelectorAll("[data-rule]")].filter((field) => field.value && !field.closest("[hidden]") && (field.type !== "radio" || field.checked));
-        const rules = filled.map((field) => [field.name.slice("rule-".length), VALUES[field.dataset.rule](field)]);
+        const chosen = [...form.querySelectorAll("[data-field]:not([hidden])")].map((at) => [at.dataset, read[at.dataset.kind](at)]).filter(([, value]) => value !== null && value !== "");
+        const rules = chosen.map(([{ field, kind }, value]) => [field, kind === "menu" ? JSON.parse(value) : value]);
         const wishes = {
           benchmark: this.root.dataset.benchmark,
           seat: fields.seat.value,

@@ -63,17 +63,19 @@
 
   const split = (text, by) => text.split(by).map((entry) => entry.trim()).filter(Boolean);
   const typed = (at) => at.querySelector("[name]").value;
+  const number = (at) => (typed(at).trim() === "" ? null : Number(typed(at)));
   const ticked = (at) => [...at.querySelectorAll("[name]:checked")].map((field) => field.value);
   const READ = {
     line: typed,
     text: typed,
     lines: (at) => split(typed(at), "\n"),
     listed: (at) => split(typed(at), /[,\n]/),
-    number: (at) => (typed(at).trim() === "" ? null : Number(typed(at))),
-    place: (at) => (typed(at).trim() === "" ? null : Number(typed(at)) - 1),
+    number,
+    whole: number,
+    place: (at) => (number(at) === null ? null : number(at) - 1),
     switch: (at) => ticked(at).length > 0,
     flag: (at) => (ticked(at).length ? ticked(at)[0] === "true" : null),
-    menu: typed,
+    menu: (at) => at.querySelector("select, :checked")?.value ?? "",
     choice: (at) => ticked(at)[0] ?? null,
     choices: ticked,
     entry: (at) => {

@@ -23,7 +23,6 @@ from simulator.ambient.annotation.linguists import (
     validator_measures,
 )
 from simulator.ambient.annotation.rules import (
-    MAX_REWRITES,
     Annotation,
     check_annotation,
     consolidated_example,
@@ -36,13 +35,14 @@ from simulator.ambient.intervals import Values as Measures
 from simulator.ambient.labels import LABELS, SHOWN, SIDES
 from simulator.ambient.reporting.figures import FlowDiagram
 from simulator.ambient.reporting.measures import paper
-from simulator.ambient.show import COLOURS, field_problem
+from simulator.ambient.show import field_problem, label_choices, reasons, rewrites
 from simulator.ambient.trial_log import linguist_records, runs_with
-from simulator.blocks import Block, Heading, Text, message
+from simulator.blocks import Block, Heading, Text, Translated, message
 from simulator.desk_work import measures_section
-from simulator.desks import Case, Desk, Field, Offer, Values
+from simulator.desks import Case, Desk, Offer, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
+from simulator.form_blocks import Choice, Field, When
 from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions
 from simulator.reporting import Section
 
@@ -172,7 +172,9 @@ def _case(result: Result) -> Case[Consolidated]:
         thing=example,
         proposed={"discard": _KEEP},
         offers=tuple(_offers(result.annotated)),
-        originals={side: example.sentence(side) for side in SIDES},
+        entries=lambda: {
+            "rewrites": rewrites(example.premise, example.hypothesis, Translated("Changes:", "改动："))
+        },
     )
 
 
@@ -215,7 +217,7 @@ def read_consolidation(case: Case[Consolidated], values: Values, deciding: bool)
     if problems:
         raise DeskFormError([field_problem(problem) for problem in problems])
     ticked = values.get("checklist") or ()
-    points = tuple(name for name in _checklist("en") if name in ticked)
+    points = tuple(point.value for point in _CHECKLIST if point.value in ticked)
     return Consolidated(**annotation.payload(), checklist=points, decides=deciding)
 
 
@@ -268,39 +270,19 @@ def _sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
     )
 
 
-def _discarding(language: str) -> dict[str, tuple[str, str]]:
-    return {reason: ("", when) for reason, when in load_guidelines(language).discard.items()}
-
-
-def _checklist(language: str) -> dict[str, tuple[str, str]]:
-    return {name: (text, "") for name, text in load_guidelines(language).checklist}
-
-
-_COLOURS: Final = tuple(COLOURS[label] for label in SHOWN)
+_CHECKLIST: Final = [
+    Choice(name, Translated(en, zh))
+    for (name, en), (_, zh) in zip(*(load_guidelines(each).checklist for each in ("en", "zh")), strict=True)
+]
 ANNOTATIONS: Final = Desk(
     name="consolidation",
     form=CONSOLIDATION,
     fields=(
-        Field(name="labels", kind="choices", choices=SHOWN, words="labels", colours=_COLOURS),
-        Field(
-            name="rewrites",
-            kind="entries",
-            several="labels",
-            most=MAX_REWRITES,
-            fields=(
-                Field(name="label", kind="choice", choices=SHOWN, words="labels", colours=_COLOURS),
-                *(Field(name=side) for side in SIDES),
-            ),
-        ),
-        Field(name="checklist", kind="choices", choices=tuple(_checklist("en")), names=_checklist),
-        Field(name="comment"),
-        Field(
-            name="discard",
-            kind="choice",
-            choices=(_KEEP, *_discarding("en")),
-            words="discard",
-            names=_discarding,
-        ),
+        Field("labels", "choices", choices=label_choices()),
+        Field("rewrites", "entries", when=When("labels", least=2)),
+        Field("checklist", "choices", choices=_CHECKLIST),
+        Field("comment"),
+        Field("discard", "choice", choices=(Choice(_KEEP, message("desks.discard.keep")), *reasons())),
     ),
     sets=lambda reader: runs_with(reader, "annotate"),
     cases=lambda reader, run: [_case(result) for result in results(reader, run)],

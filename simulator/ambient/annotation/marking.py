@@ -31,12 +31,13 @@ from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.records import ClaimRecord
 from simulator.ambient.reporting.measures import paper
 from simulator.ambient.trial_log import claim_records, items_of, runs_with
-from simulator.blocks import Block, Cell, Heading, Revision, Text, message
+from simulator.blocks import Block, Cell, Heading, Revision, Text, Translated, message
 from simulator.blocks import Table as Rows
 from simulator.desk_work import measures_section
-from simulator.desks import Case, Desk, Field, Values
+from simulator.desks import Case, Desk, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
+from simulator.form_blocks import Choice, Field, When
 from simulator.judging import DecidingForm, Form, JudgingForm, Opinions
 from simulator.judging.agreement import alpha_measure, intervals, masi_distance, modal_subjects, set_measures
 from simulator.reporting import Section, slug
@@ -201,9 +202,12 @@ def _kinds_sections(reader: LogReader, data: str, rater: str) -> tuple[Section, 
     )
 
 
-def _kind_names(language: str) -> dict[str, tuple[str, str]]:
-    kinds = load_guidelines(language).categories
-    return {kind: (words.name, f"{words.definition} {words.example}") for kind, words in kinds.items()}
+def _kind_choices() -> Iterator[Choice]:
+    guides = [load_guidelines(language).categories for language in ("en", "zh")]
+    for kind in CATEGORIES:
+        words = [guide[kind] for guide in guides]
+        note = Translated(*(f"{each.definition} {each.example}" for each in words))
+        yield Choice(kind, Translated(*(each.name for each in words)), note=note)
 
 
 def _data_sets(reader: LogReader) -> tuple[str, ...]:
@@ -215,9 +219,9 @@ KINDS: Final = Desk(
     name="kinds",
     form=SORTING,
     fields=(
-        Field(name="categories", kind="choices", choices=CATEGORIES, names=_kind_names),
-        Field(name="several", kind="choice", choices=("more", "one"), several="categories"),
-        Field(name="note"),
+        Field("categories", "choices", choices=[*_kind_choices()]),
+        Field("several", "choice", choices=(Choice("more"), Choice("one")), when=When("categories", least=2)),
+        Field("note"),
     ),
     sets=_data_sets,
     cases=_cases,
@@ -343,7 +347,7 @@ def _marks_sections(reader: LogReader, run: str, rater: str) -> Iterator[Section
 CLAIMS: Final = Desk(
     name="claims",
     form=MARKING,
-    fields=(Field(name="marks", kind="choices", choices=MARKS), Field(name="note")),
+    fields=(Field("marks", "choices", choices=[*map(Choice, MARKS)]), Field("note")),
     sets=lambda reader: runs_with(reader, "claim"),
     cases=marked_claims,
     outcome=lambda form: form.marks,

@@ -34,9 +34,10 @@ from simulator.ambik.items import BENCHMARK, Draft, DraftItem, Pair, item_from_r
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms, forms_of, played_of
 from simulator.blocks import Block, Card, Facts, Heading, Revision, Text, Words, message
-from simulator.desks import Case, Desk, Field, Offer, Values
+from simulator.desks import Case, Desk, Offer, Values
 from simulator.errors import InputError
 from simulator.figures import Table
+from simulator.form_blocks import Choice, Field
 from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions
 from simulator.reporting import Section
 from simulator.runner.logged import PlayedItem, required_run
@@ -293,10 +294,10 @@ PAIRS: Final = Desk(
     name="pairs",
     form=DECIDING,
     fields=(
-        Field(name="type", kind="choice", choices=ORDER, words="type"),
-        *(Field(name=name, rows=_ROWS.get(name, 2)) for name in TEXTS),
-        Field(name="one_ambiguity", kind="choices", choices=("yes",)),
-        *(Field(name=name, rows=1) for name in _NOTES),
+        Field("type", "choice", choices=[Choice(kind, message(f"type.{kind}")) for kind in ORDER]),
+        *(Field(name, rows=_ROWS.get(name, 2)) for name in TEXTS),
+        Field("one_ambiguity", "choices", choices=(Choice("yes"),)),
+        *(Field(name, rows=1) for name in _NOTES),
     ),
     sets=_runs,
     cases=cases,

@@ -133,4 +133,4 @@ def test_every_benchmark_has_a_form_whose_seats_have_somebody(tmp_path: Path) ->
         form = run_form(benchmark, [])
         seats = [option for group, option in form.fields if group == "seats"]
         assert seats and all(option.choices for option in seats)
-        assert form.read_values({option.name: option.default for option in seats}) == {}
+        assert form.read_values({option.name: option.value for option in seats}) == {}

@@ -14,9 +14,9 @@ from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.prompt import shown_text
 from simulator.ambibench.sessions import Play
 from simulator.ambibench.show import Feedback, Replay, picture, replay, result_blocks, spans
+from simulator.model_forms import rule_fields
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
-from ui.declared.pages import rule_fields
 from ui.i18n import _flatten as flat
 
 Log = tuple[LogWriter, LogReader]
@@ -164,7 +164,9 @@ async def test_the_entry_offers_play_and_open_studies(actions: Actions) -> None:
     values = {(attrs.get("name"), attrs.get("value")) for tag, attrs in page.tags if tag == "input"}
     for field in rule_fields(Play):
         if field.name != "feature":
-            assert {(f"rule-{field.name}", f'"{choice}"') for choice in field.choices} <= values
+            assert {
+                (f"rule-{field.name}", f'"{choice}"') for choice in field.known if choice is not None
+            } <= values
     (wug,) = [attrs for _, attrs in page.tags if "data-fitting" in attrs]
     assert wug["data-fitting"] == '{"setting": ["multiple"]}'
     assert 'href="/ambibench/study/twenty"' in html

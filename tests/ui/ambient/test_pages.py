@@ -214,7 +214,7 @@ def test_every_problem_has_words_and_a_place() -> None:
                 assert "{" not in text
     places = [show.field_problem(Problem("same", field)).field for field in fields]
     assert places == ["labels", "labels", "rewrites", "rewrites[3].label", "rewrites[0].premise", "rewrites"]
-    entries = show.rewrites(ShownTexts(premise="A.", hypothesis="B."))
+    entries = show.rewrites("A.", "B.", "Changes")
     assert isinstance(entries, Entries)
     fields_there = {block.name for place in entries.places for block in place if isinstance(block, Field)}
     assert set(places) - {"labels", "rewrites"} <= fields_there

@@ -20,9 +20,9 @@ from simulator.ambik.show import picture
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
 from simulator.blocks import Chips, Talk
 from simulator.errors import Trouble
+from simulator.model_forms import rule_fields
 from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
-from ui.declared.pages import rule_fields
 from ui.declared.study import Invitation
 from ui.i18n import LANGUAGES, strings
 from ui.i18n import _flatten as flat
@@ -246,8 +246,8 @@ def test_types_are_named_as_in_the_guidelines(language: str) -> None:
     assert {kind: said[kind] for kind in AMBIGUITIES} == names
     assert set(said) == set(TASK_TYPES)
     (rule,) = rule_fields(Play)
-    assert set(rule.choices) == {"any", *TASK_TYPES}
-    for choice in rule.choices:
+    assert set(rule.known) == {"any", *TASK_TYPES}
+    for choice in rule.known:
         assert {f"benchmark.ambik.rule.type.{choice}", f"benchmark.ambik.rule.type.{choice}_note"} <= set(
             strings(language).texts
         )

@@ -71,7 +71,9 @@ def test_a_rater_sees_the_output_and_what_counted_and_nothing_else(calls: Office
         told = [MODEL, "davinci", NAMING, "naming", "arrow", "qa", *(item.id for item in ITEMS), *PAIR_NAMES]
         for secret in told:
             assert secret not in said, (query, secret)
-    shown = page(calls, "reviewer=ann")
+    shown = page(calls, "reviewer=ann", language)
+    asked = {"en": "Which is it? Names the task", "zh": "属于哪一类？ 说中了任务"}
+    assert asked[language] in words(shown)
     assert any(output.replace("<", "&lt;").replace(">", "&gt;") in shown["html"] for output in OUTPUTS)
     assert shown["figures"] == []
 

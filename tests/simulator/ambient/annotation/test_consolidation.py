@@ -28,6 +28,7 @@ from simulator.ambient.trial_log import linguist_records
 from simulator.desk_work import differences, judgment_rows, next_work
 from simulator.desks import Case
 from simulator.errors import InputError
+from simulator.form_blocks import Field
 from simulator.judging import DeskFormError
 
 RUN = "linguists"
@@ -92,7 +93,8 @@ def states(desk: Any) -> dict[str, str]:
 
 def test_what_a_validator_sees(desk: Any, keys: dict[str, str]) -> None:
     one = case(desk.reader, RUN, keys["1"])
-    assert (one.thing.id, one.originals) == ("1", {"premise": P, "hypothesis": H})
+    texts = [part.value for part in one.entries()["rewrites"].places[0] if isinstance(part, Field)]
+    assert (one.thing.id, texts[1:]) == ("1", [P, H])
     first, second = one.offers
     assert first.values["labels"] == ["entailment", "neutral"]
     assert first.remark == "two of them"
