@@ -11,6 +11,7 @@ for each thing that it names, including alternatives and conditions. A question 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
@@ -27,6 +28,7 @@ from trees import Language
 AnswerKind = Literal["value", "yes", "no", "indifferent", "unknown"]
 Verdict = Literal["yes", "no", "indifferent"]
 _KEY_OF_MENTION: Final = {"kind": "type", **dict.fromkeys(STATES, "state")}
+_ROLES: Final = ("place", "destination")
 _NEGATED: Final[Mapping[Verdict, Verdict]] = {"yes": "no", "no": "yes", "indifferent": "indifferent"}
 
 
@@ -78,7 +80,8 @@ def official_questions(language: Language) -> tuple[str, ...]:
 
 def answer(task: Task, text: str, language: Language = "en") -> Answer:
     """Return the human's answer to a free-text question."""
-    question, human = read_question(task.world, text), _Human(task, language)
+    human = _Human(task, language)
+    question = human.hear(read_question(task.world, text), text)
     key = question_key(task, question)
     if key in ("other", "too_many"):
         words = human.words["unknown" if key == "other" else key]
@@ -167,6 +170,20 @@ class _Human:
 
     # Closed questions
 
+    def hear(self, question: Question, text: str) -> Question:
+        """Return a question with bare receptacles ("cabinet or box#1?") read so that one of them is right.
+
+        If none is, and the human says only where the thing is to go, they are about that.
+        """
+        mentions, receptacles = question.mentions, self.world.of("receptacle")
+        bare = all(each.key in ("place", "object") and int(each.value) & receptacles for each in mentions)
+        if not (mentions and bare) or re.search(table()["says_where"], text.lower()):
+            return question
+        readings = (mentions, *(tuple(each._replace(key=key) for each in mentions) for key in _ROLES))
+        fits = (reading for reading in readings if any(self.verdict(each) == "yes" for each in reading))
+        goes = self.meaning.quest == "move_to" and self.container is None
+        return question._replace(mentions=next(fits, readings[-1 if goes else 0]))
+
     def judge(self, mentions: Sequence[Mention]) -> tuple[AnswerKind, str]:
         """Return yes, no or indifferent; for alternatives, the one that is right.
 
@@ -213,6 +230,8 @@ class _Human:
                 bits = 1 << self.world.index[name] | (self.containers_of(name) if key == "place" else 0)
                 return "yes" if int(value) & bits else "no"
         wanted = meaning.get(key)
+        if key == "open" and wanted is None and self.language == "zh":
+            wanted = meaning.get("toggled")  # 开 is both
         return "indifferent" if wanted is None else "yes" if wanted == value else "no"
 
     def kind_verdict(self, asked: str) -> Verdict:
