@@ -26,7 +26,7 @@ _ZH_FORMS: Final = (
     # In “用什么把汤盛出来” the noun belongs to the verb after it.
     (re.compile(r"(什么[^，。？把给]{0,4}|哪[^，。？把给]{1,4})(?<!一)[把给](?=.)"), r"\1来"),
     # “用那个碗” is a slip: “哪个” sounds the same.
-    (re.compile(r"^(?!.*[吗吧了。哪什几怎谁])(.*)那(?=[个种款里儿边把只口])"), r"\1哪"),
+    (re.compile(r"^(?!.*[吗吧了。哪什几怎谁])(|.*[用要拿选是在放加])那(?=[个种款里儿边把只口])"), r"\1哪"),
     (re.compile(rf"(?<![哪这那])([{_ZH_DIGITS}]+)(?=[{_ZH_UNITS}])"), lambda hit: f"{_number(hit[1])} "),
 )
 
@@ -56,14 +56,14 @@ def in_english(question: str, topic: Topic | None = None) -> str:
             question = question.replace(word, f" {_word_meant(english, topic)} ")
     question = re.sub(f"[“”「」《》{word_table().particles}]", " ", question)
     # Chinese question words may follow anything, English ones "so". Unknown signs become unknown words.
-    question = re.sub(r"\b(what|which)\b", r"so \1", question)
+    question = re.sub(r"\b(what|which)\b", r"so \1", " ".join(question.split()))
     return _CHINESE.sub(lambda hit: f" han{ord(hit[0][0]):x} ", question).translate(_MARKS)
 
 
 def _word_meant(english: str, topic: Topic | None) -> str:
     """Return the one of the words between slashes that a topic makes likely."""
     every = english.split("/")
-    places = () if topic is None else (topic.open_words, topic.keys, topic.known | topic.others)
+    places = () if topic is None else (topic.open_words, topic.keys, topic.known)
     fitting = (word for place in places for word in every if content_of(word) <= place)
     return every[0] if len(every) == 1 else next(fitting, every[0])
 

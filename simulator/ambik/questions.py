@@ -132,8 +132,6 @@ def _interpret(topic: Topic, sentence: str, before: frozenset[str]) -> Interpret
         foreign |= before - topic.keys
     if "or" in tokens and content & topic.distinctive.keys():
         foreign = frozenset()
-    if ASKS_WHETHER.match(sentence) and not QUESTION_WORDS & set(tokens):
-        foreign -= topic.others
     foreign -= frozenset(word for name in _rivals(topic, tokens, sentence) for word in content_of(name))
     if foreign or set(tokens) & _OTHER_ASPECTS - topic.asked_by:
         return ""
@@ -166,11 +164,13 @@ def _interpret_how(topic: Topic, tokens: Sequence[str], content: frozenset[str])
 
 def _rivals(topic: Topic, tokens: Sequence[str], sentence: str) -> frozenset[str]:
     """Return the names of other tools that a sentence offers: "With the whisk?", "the whisk?"."""
-    if QUESTION_WORDS & set(tokens) or "how" in tokens or "where" in tokens:
+    if {"how", "where", "or", *QUESTION_WORDS} & set(tokens):
         return frozenset()
-    named = frozenset(
-        name for name in topic.rivals if name in sentence and not content_of(name) <= topic.around
-    )
+    every = {name for name in topic.rivals if f" {name}" in f" {sentence}"}
+    if topic.foods is False:
+        tools = kitchen_words(content_of(sentence) - topic.open_words)
+        every |= {word for word in tools if not thing(word).is_a("ingredient")}
+    named = frozenset(name for name in every if not content_of(name) <= topic.around)
     return named if not _SOMEBODY & set(tokens) or _is_means(sentence, named) else frozenset()
 
 
@@ -233,7 +233,7 @@ def _interpret_which(
         known = content <= topic.open_words | topic.known or content & topic.open_words
         return "open" if "thing" in topic.facets and not strange and known else ""
     if words.generic.search(sentence):
-        return "open" if not content or content & topic.open_words else ""
+        return "open" if not content or content & topic.open_words or content <= topic.step else ""
     if _GOING_ON.search(sentence):
         return ""
     if words.doing.search(sentence):
@@ -278,9 +278,8 @@ def _interpret_whether(
     named = {word: is_meant for word, is_meant in topic.distinctive.items() if word in content - in_rivals}
     named |= {name: is_meant for name, is_meant in topic.full_names.items() if name in sentence}
     named |= dict.fromkeys(rivals, False)
-    if len({*named.values()}) > 1 or (
-        "or" in tokens and any(_distinguishes(word, sentence) for word in named)
-    ):
+    several = "or" in tokens and any(_distinguishes(word, sentence) for word in named)
+    if several or len({*named.values()}) > 1:
         return "open"
     if topic.foods is False and _BY_HAND.search(sentence):
         return "no"
@@ -291,7 +290,8 @@ def _interpret_whether(
         return "open" if content <= topic.open_words | words.asked.keys() else ""
     done = same_words(map(stem, _VERB.findall(sentence))) - words.says_nothing
     strange = content - known - asked - frozenset(word for name in named for word in content_of(name))
-    unwanted = named.keys() - topic.others - topic.names - topic.full_names.keys() - rivals
+    things = content_of(" ".join(topic.full_names))
+    unwanted = named.keys() - things - topic.full_names.keys() - rivals
     if _is_means(sentence, named) or unwanted:
         strange -= done
     elif "manner" not in topic.facets and done - topic.step - (topic.around if named else frozenset()):
@@ -307,8 +307,6 @@ def _interpret_whether(
             # After "Not the red one, right?" a yes or a no could mean either, if it is the red one.
             return "open"
         return "yes" if all(named.values()) else "no"
-    if content & topic.others and not content & topic.names and asks and not strange - topic.others:
-        return "open" if negated else "no"
     if "manner" in topic.facets and content & topic.strong and len(content - known) <= 1:
         return "open"
     if "thing" in topic.facets and content & topic.names and not strange and asks:

@@ -52,7 +52,12 @@ class QuestionWords(BaseModel, frozen=True):
     attributes: Mapping[str, Mapping[Literal["asked", "values"], frozenset[str]]]
     measures: Mapping[str, Pattern]
     numbers: Annotated[tuple[str, ...], BeforeValidator(str.split)]
-    zh: Mapping[str, str]
+    zh: Annotated[
+        Mapping[str, str],
+        BeforeValidator(
+            lambda rows: {word: english for english, line in rows.items() for word in line.split()}
+        ),
+    ]
 
     @cached_property
     def says_nothing(self) -> frozenset[str]:
@@ -100,7 +105,6 @@ class Topic:
         rivals: names of other tools of the scene, if a tool is open; foods, if the step names none.
         step: words of the ambiguous step.
         attributes: attributes in which the possible things differ.
-        others: words for things of the scene that could replace the open thing.
         keys: words of the data's question, its answer, the intent, and the line where the plans differ.
         strong: the subset of `keys` that is neither a thing of the scene nor in the ambiguous step.
         around: words of the ambiguous task and its plan.
@@ -120,7 +124,6 @@ class Topic:
     rivals: frozenset[str]
     step: frozenset[str]
     attributes: frozenset[str]
-    others: frozenset[str]
     keys: frozenset[str]
     strong: frozenset[str]
     around: frozenset[str]
@@ -183,11 +186,8 @@ def topic_of(pair: Pair) -> Topic:
         rivals=_rivals(things, target, step, names) - full_names.keys() - names - distinctive.keys(),
         step=step,
         attributes=_attributes(target, question),
-        others=same_words(
-            word for each in things if target and _same_kind(each, target[0]) for word in each.stems
-        ),
         keys=keys,
-        strong=keys - scene - step,
+        strong=(keys - scene - step) | (content_of(intent) if facets == {"manner"} else frozenset()),
         around=content_of(" ".join((pair.ambiguous, open_step, *pair.ambiguous_plan))),
         foods=target[0].is_a("ingredient") if target else None,
         amounts=frozenset(dict(numbers_in(intent))) if "measure" in facets else frozenset(),

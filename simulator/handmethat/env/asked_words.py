@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -17,6 +17,7 @@ Vocabulary = Mapping[str, tuple[str, Value]]
 # Fewest letters of a word to correct, and of a correction; shorter words are too similar.
 _LEAST_LETTERS: Final = 4
 _LEAST_RIGHT: Final = 5
+_NUMBER: Final = r"(?:#|no\.?|number)?\s*([0-3])(?![\d号个])"
 _VOWELS: Final = re.compile("(?<!^)[aeiouy]")
 # Fewest consonants that identify a word with wrong vowels.
 _LEAST_CONSONANTS: Final = 3
@@ -39,6 +40,17 @@ def stem(vocabulary: Mapping[str, Any], word: str) -> str:
     """Return the entry for `word`, which may be a plural."""
     forms = (word, word.removesuffix("s"), word.removesuffix("es"))
     return next(form for form in forms if form in vocabulary)
+
+
+def with_identifiers(text: str, names: Collection[str]) -> str:
+    """Return `text` with "bin number 1" or 垃圾桶1 as an identifier (ashcan#1), if that is one of `names`."""
+    pattern, vocabulary = vocabularies()[0]
+
+    def identify(match: re.Match[str]) -> str:
+        identifier = f"{vocabulary[stem(vocabulary, match[1])][1]}#{match[2]}"
+        return identifier if identifier in names else match[0]
+
+    return re.sub(rf"({pattern.pattern})\s*{_NUMBER}", identify, text, flags=re.ASCII)
 
 
 def _thing_vocabulary() -> Vocabulary:

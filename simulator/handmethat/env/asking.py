@@ -18,6 +18,7 @@ from simulator.handmethat.env.asked_words import (
     entities_named,
     stem,
     vocabularies,
+    with_identifiers,
     word_table,
 )
 from simulator.handmethat.env.commands import normalize
@@ -36,13 +37,11 @@ _OPEN_CLAUSE: Final = re.compile(
     r"(?<=[?!.])|[,;]?\s+and\s+(?=(?:(?:in|on|from|of) )?(?:what|which|where|how)\b)|[,，、;；]\s*"
 )
 """Separates open questions in one sentence: what is it, and where is it?"""
-_IDENTIFIER: Final = re.compile(r"(?<![a-z0-9_#])(?:([a-z]+) )?([a-z_]+)#(\d+)")
-_NUMBER_ZH: Final = re.compile(r"\s*#?([0-3])(?![\d号个])")
+_IDENTIFIER: Final = re.compile(r"(?<![a-z0-9_#])([a-z_]+#\d+)")
 _QUALITIES: Final = "red|green|blue|large|small|big|little|open|closed|dusty|clean"
 _CONTRACTIONS: Final = (
     (r"[’`´‘]", "'"),
     (r"(?<!\w)'|'(?!\w)", " "),
-    (r" (?:number|no\.?|nr\.?) ?(?=[0-3]\b)", " #"),
     (r"\bcan'?t\b", "can not"),
     (r"\bwon'?t\b", "will not"),
     (r"\bcannot\b", "can not"),
@@ -143,27 +142,35 @@ def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
     return tuple(_Sentence(world, _remove_patterns(table()["tags"], _expand(text))).mentions())
 
 
-def _which_kind(world: World, words: str) -> str:
-    """Return the open question of "which" or "what" before a noun ("which fruit"); empty without one."""
+def kinds_asked(words: str) -> Iterator[tuple[str, str]]:
+    """Yield each kind of thing that stands after "which" or "what", with the words behind it."""
     pattern, vocabulary = vocabularies()[0]
     for match in pattern.finditer(words):
         key, value = vocabulary[stem(vocabulary, match[0])]
         if key == "kind" and _ends_in_which(words[: match.start()]):
-            bits = entities_named(world, key, str(value))
-            if bits & world.of("receptacle") and re.search(table()["put_it_in"], words[match.end() :]):
-                return "destination"
-            if bits & bit_set(world.locations):
-                return "place"
-            covers_several = value in word_table()["also_called"].values()
-            return "which" if value in hierarchy().kinds and not covers_several else "type"
+            yield str(value), words[match.end() :]
+
+
+def _which_kind(world: World, words: str) -> str:
+    """Return the open question of "which" or "what" before a noun ("which fruit"); empty without one."""
+    for value, rest in kinds_asked(words):
+        bits = entities_named(world, "kind", value)
+        if bits & world.of("receptacle") and re.search(table()["put_it_in"], rest):
+            return "destination"
+        if bits & bit_set(world.locations):
+            return "place"
+        covers_several = value in word_table()["also_called"].values()
+        return "which" if value in hierarchy().kinds and not covers_several else "type"
     things = re.finditer(table()["things"], words)
-    return "type" if any(_ends_in_which(words[: thing.start()], described=True) for thing in things) else ""
+    described = (_ends_in_which(words[: thing.start()], words[thing.end() :]) for thing in things)
+    return "type" if any(described) else ""
 
 
-def _ends_in_which(words: str, described: bool = False) -> bool:
-    """Return True if words end in "which", or that and qualities ("which clean"), a must if `described`."""
+def _ends_in_which(words: str, rest: str | None = None) -> bool:
+    """Return True if words end in "which" or "which clean"; if there is a rest, they or it must describe."""
     plain = _final_qualities().sub("", words)
-    return (plain != words or not described) and bool(re.search(table()["which_kind"], plain))
+    described = rest is None or plain != words or re.match(table()["describing"], rest)
+    return bool(described and re.search(table()["which_kind"], plain))
 
 
 @cache
@@ -287,7 +294,8 @@ class _Sentence:
     """A normalized sentence about a household; each range of characters is read once, longest first."""
 
     def __init__(self, world: World, sentence: str) -> None:
-        parts = (_strip_punctuation(normalize(part)) for part in re.split("[,，、(]", sentence))
+        named = with_identifiers(sentence, world.index)
+        parts = (_strip_punctuation(normalize(part)) for part in re.split("[,，、(]", named))
         silent = re.compile(word_table()["silent"])
         self.words = silent.sub(lambda match: " " * len(match[0]), " , ".join(parts))
         self.taken = [False] * (len(self.words) + 1)
@@ -347,17 +355,11 @@ class _Sentence:
     def _spans(self) -> Iterator[_Span]:
         """Yield a span for every known word: identifiers, things, then qualities."""
         for match in _IDENTIFIER.finditer(self.words):
-            for start, name in ((match.start(), f"{match[1]} {match[2]}"), (match.start(2), match[2])):
-                _, kind = vocabularies()[0][1].get(name, ("", name))
-                if f"{kind}#{match[3]}" in self._world.index:
-                    yield _Span(start, match.end(), "object", f"{kind}#{match[3]}")
+            if match[1] in self._world.index:
+                yield _Span(*match.span(), "object", match[1])
         for pattern, vocabulary in vocabularies():
             for match in pattern.finditer(self.words):
-                key, value = vocabulary[stem(vocabulary, match[0])]
-                number = _NUMBER_ZH.match(self.words, match.end())
-                if number and f"{value}#{number[1]}" in self._world.index:
-                    yield _Span(match.start(), number.end(), "object", f"{value}#{number[1]}")
-                yield _Span(*match.span(), key, value)
+                yield _Span(*match.span(), *vocabulary[stem(vocabulary, match[0])])
 
     def _place_start(self, start: int, end: int, bits: BitSet, last_place_end: int) -> int | None:
         """Return the start of the phrase that makes the thing at `start` a place; None if it is not one."""
