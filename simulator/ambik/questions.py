@@ -171,7 +171,9 @@ def _rivals(topic: Topic, tokens: Sequence[str], sentence: str) -> frozenset[str
         tools = kitchen_words(content_of(sentence) - topic.open_words)
         every |= {word for word in tools if not thing(word).is_a("ingredient")}
     named = frozenset(name for name in every if not content_of(name) <= topic.around)
-    return named if not _SOMEBODY & set(tokens) or _is_means(sentence, named) else frozenset()
+    rest = content_of(sentence) - content_of(" ".join(named)) - topic.open_words - topic.step
+    bare = not _SOMEBODY & set(tokens) and rest <= word_table().values
+    return named if bare or _is_means(sentence, named) else frozenset()
 
 
 def _interpret_amount(topic: Topic, said: Mapping[float, str], content: frozenset[str]) -> Interpretation:
@@ -203,8 +205,9 @@ def _interpret_where(topic: Topic, sentence: str, content: frozenset[str]) -> In
         return ""
     if topic.foods is False and "where" not in topic.asked_by and content & topic.names:
         return ""
-    known = content & topic.known
-    return "open" if not content or (known and len(content - known) <= 1) else ""
+    known, things = content & topic.known, kitchen_words(content)
+    fits = not things or things & (topic.keys | topic.open_words)
+    return "open" if not content or (known and fits and len(content - known) <= 1) else ""
 
 
 def _interpret_which(
@@ -292,9 +295,10 @@ def _interpret_whether(
     strange = content - known - asked - frozenset(word for name in named for word in content_of(name))
     things = content_of(" ".join(topic.full_names))
     unwanted = named.keys() - things - topic.full_names.keys() - rivals
-    if _is_means(sentence, named) or unwanted:
+    around = topic.around if named and not rivals else frozenset()
+    if unwanted or (not rivals and _is_means(sentence, named)):
         strange -= done
-    elif "manner" not in topic.facets and done - topic.step - (topic.around if named else frozenset()):
+    elif "manner" not in topic.facets and done - topic.step - around:
         # "Should I wash the bowl?" is about another action.
         return ""
     state = tokens[:1] in (["is"], ["are"])
@@ -309,7 +313,13 @@ def _interpret_whether(
         return "yes" if all(named.values()) else "no"
     if "manner" in topic.facets and content & topic.strong and len(content - known) <= 1:
         return "open"
-    if "thing" in topic.facets and content & topic.names and not strange and asks:
+    if (
+        "thing" in topic.facets
+        and content & topic.names
+        and not strange
+        and asks
+        and not numbers_in(sentence)
+    ):
         return "no" if content - topic.names - topic.known else "open"
     return ""
 

@@ -315,7 +315,7 @@ class _Sentence:
             bits = entities_named(world, key, value)
             before = self._place_start(start, end, bits, last_place_end)
             if before is not None and bits & world.of("receptacle"):
-                place_role = "destination" if re.match("into|onto", words[before:start]) else role
+                place_role = "destination" if re.match("into|onto|to ", words[before:start]) else role
                 self._add_place(before, start, Mention(place_role, bits))
                 last_place_end = end
             elif key == "object":
