@@ -22,7 +22,7 @@ _ZH_FORMS: Final = (
     (re.compile("(?<=[哪这那几])(一?[口条根袋盒罐双张包枚颗支件套位层])"), ""),
     (re.compile(r"(吗|吧|呢|(?<![什怎这那多])么)\s*(?=$|[，。！])"), r"\1？"),
     # “在哪个碗” asks which bowl, not where.
-    (re.compile(r"[在放去搁](?=哪一?[个种款只口把块类样些])"), ""),
+    (re.compile(r"[在放去搁](?=哪一?[个种款只口把块类样些头面])"), ""),
     # In “用什么把汤盛出来” the noun belongs to the verb after it.
     (re.compile(r"(什么[^，。？把给]{0,4}|哪[^，。？把给]{1,4})(?<!一)[把给](?=.)"), r"\1来"),
     # “用那个碗” is a slip: “哪个” sounds the same.

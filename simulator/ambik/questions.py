@@ -126,7 +126,8 @@ def interpret_scenario(scenario: Scenario, question: str) -> frozenset[Literal["
 
 def _interpret(topic: Topic, sentence: str, before: frozenset[str]) -> Interpretation:
     words, tokens, content = word_table(), TOKEN.findall(sentence), content_of(sentence)
-    foreign = kitchen_words(content) - topic.open_words - topic.known
+    done = same_words(map(stem, _VERB.findall(sentence)))
+    foreign = kitchen_words(content) - topic.open_words - topic.known - done
     if before - topic.open_words and not before & topic.open_words:
         # "There are three knives. Which one?": the previous sentence says what is asked for.
         foreign |= before - topic.keys
@@ -137,14 +138,15 @@ def _interpret(topic: Topic, sentence: str, before: frozenset[str]) -> Interpret
         return ""
     said = dict(numbers_in(sentence)) if topic.amounts else {}
     if said and "how" not in tokens and not QUESTION_WORDS & set(tokens):
-        return _interpret_amount(topic, said, content - same_words(map(stem, _VERB.findall(sentence))))
+        return _interpret_amount(topic, said, content - done)
     if measures := words.measures_in(sentence):
         return _interpret_measure(topic, measures, sentence, content)
     if "where" in tokens:
         return _interpret_where(topic, sentence, content)
     for place, token in enumerate(tokens):
+        inverted = ASKS_WHETHER.match("".join(tokens[place + 1 : place + 2]))
         first = place == 0 or token == "which" or tokens[place - 1] in words.before_what
-        if token in QUESTION_WORDS and first:
+        if token in QUESTION_WORDS and (first or inverted):
             return _interpret_which(topic, tokens, place, sentence, content)
     if "how" in tokens:
         return _interpret_how(topic, tokens, content)
@@ -193,7 +195,9 @@ def _interpret_measure(
     known = topic.keys | topic.measured
     strange = {word for word in measured - known if kitchen_words({word}) or word not in kitchen().measures}
     wrong = topic.measured and measured and kitchen_words(measured) and not measured & topic.measured
-    if strange - {"minute", "hour", "second"} or (wrong and not measured & topic.strong):
+    if strange - {"minute", "hour", "second", "spoonful", "teaspoon", "tablespoon"} or (
+        wrong and not measured & topic.strong
+    ):
         return ""
     return "open" if not content or content & (known | topic.around | measured) else ""
 
