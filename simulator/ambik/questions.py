@@ -244,8 +244,8 @@ def _interpret_which(
     if _GOING_ON.search(sentence):
         return ""
     if words.doing.search(sentence):
-        asked = content & topic.keys or not (content or {"next", "help"} & set(tokens))
-        return "open" if "manner" in topic.facets and asked else ""
+        about = content & topic.keys or not (content or {"next", "help"} & set(tokens))
+        return "open" if "manner" in topic.facets and about else ""
     if "about" in tokens[place + 1 : place + 2]:
         return "open" if content & (topic.open_words | topic.strong) else ""
     return _interpret_what(topic, sentence, content)
