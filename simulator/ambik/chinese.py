@@ -13,7 +13,7 @@ from simulator.ambik.naming import stems
 from simulator.ambik.topics import Topic, content_of, kitchen_words, word_table
 
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]+")
-_ZH_DIGITS: Final = "零一二三四五六七八九十两"
+_ZH_DIGITS: Final = "零一二三四五六七八九"
 _ZH_UNITS: Final = "分秒块片份个勺杯档度厘公克颗根次"
 _MARKS: Final = str.maketrans({"？": "? ", "。": ". ", "、": ", ", "，": ", ", "！": "! "})
 # “行不行” is no negation; measure words add nothing; a question ends in a particle where it has no mark.
@@ -27,17 +27,15 @@ _ZH_FORMS: Final = (
     (re.compile(r"(什么[^，。？把给]{0,4}|哪[^，。？把给]{1,4})(?<!一)[把给](?=.)"), r"\1来"),
     # “用那个碗” is a slip: “哪个” sounds the same.
     (re.compile(r"^(?!.*[吗吧了。哪什几怎谁])(|.*[用要拿选是在放加])那(?=[个种款里儿边把只口])"), r"\1哪"),
-    (re.compile(rf"(?<![哪这那])([{_ZH_DIGITS}]+)(?=[{_ZH_UNITS}])"), lambda hit: f"{_number(hit[1])} "),
+    (re.compile(rf"(?<![哪这那])([{_ZH_DIGITS}十两]+)(?=[{_ZH_UNITS}])"), lambda hit: f"{_number(hit[1])} "),
 )
 
 
 def _number(numeral: str) -> int:
     """Return the number that a Chinese numeral below a hundred writes."""
-    numeral = numeral.replace("两", "二")
-    tens, has_ten, ones = numeral.rpartition("十")
-    return (10 * (_ZH_DIGITS.find(tens) if tens else 1) if has_ten else 0) + max(
-        0, _ZH_DIGITS.find(ones or "零")
-    )
+    tens, has_ten, ones = numeral.replace("两", "二").rpartition("十")
+    ten = 10 * _ZH_DIGITS.find(tens or "一") if has_ten else 0
+    return ten + max(0, _ZH_DIGITS.find(ones))
 
 
 def in_english(question: str, topic: Topic | None = None) -> str:

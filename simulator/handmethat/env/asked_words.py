@@ -43,12 +43,12 @@ def stem(vocabulary: Mapping[str, Any], word: str) -> str:
 
 
 def with_identifiers(text: str, names: Collection[str]) -> str:
-    """Return `text` with "bin number 1" or 垃圾桶1 as an identifier (ashcan#1), if that is one of `names`."""
+    """Return `text` with "bin number 1" or 垃圾桶1 as one of `names` (ashcan#1), or without its number."""
     pattern, vocabulary = vocabularies()[0]
 
     def identify(match: re.Match[str]) -> str:
         identifier = f"{vocabulary[stem(vocabulary, match[1])][1]}#{match[2]}"
-        return identifier if identifier in names else match[0]
+        return identifier if identifier in names else match[1]
 
     return re.sub(rf"({pattern.pattern})\s*{_NUMBER}", identify, text, flags=re.ASCII)
 
