@@ -9,9 +9,10 @@ this topic. Questions about something else, or about another aspect of the right
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
+from simulator.ambik.chinese import in_english
 from simulator.ambik.items import Pair, Scenario
 from simulator.ambik.naming import kitchen, stem, stems, thing
 from simulator.ambik.topics import (
@@ -22,10 +23,10 @@ from simulator.ambik.topics import (
     Topic,
     content_of,
     correct_spelling,
-    in_english,
     kitchen_words,
     measured_in,
     noun_phrase,
+    numbers_in,
     same_word,
     same_words,
     topic_of,
@@ -39,16 +40,22 @@ Interpretation = Literal["", "open", "yes", "no"]
 _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
 # Statements about what the speaker likes, has or does are not questions.
 _REMARK: Final = re.compile(
-    r"\W*(?:I|We)\b(?!.*\b(?:know|wonder\w*|sure|ask|clear|need|want|wh\w+|how|should)\b)[^?]*$"
+    r"\W*(?:I|We)\b(?!.*\b(?:know|wonder\w*|sure|guess|suppose|assume|ask|clear|need|want|wh\w+|how|should)\b)[^?]*$"
     r"|\W*我们?(?!.*(?:[？?吗呢哪怎几谁该还想清懂需请]|什么|多[少久长大])).*$",
     re.IGNORECASE,
 )
 _OTHER_ASPECTS: Final = frozenset(("why", "who", "when", "whose"))
 _NEGATED: Final = re.compile(r"n't\b")
 _BARE_IS: Final = re.compile(r"\b(what|where|how|which)s\b")
-_CONTRACTED: Final = re.compile(r"(?<=\w)'(?:d|ll|ve|re|m)\b")
+_CONTRACTED: Final = re.compile(r"(?<=\w)'(?:d|ll|ve|re|m)\b|(?<=\bit)'s\b|(?<=\bthat)'s\b")
+_ENOUGH: Final = re.compile(r"\b(?:big|large|small|tall|wide|deep|sharp|strong|long) enough\b")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
-_VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
+_VERB: Final = re.compile(r"\b(?:i|we|to)\s+([a-z]+)")
+_WHAT_IS_THE: Final = re.compile(
+    r"\bwhat (?:is|are) (?:the(?= \w+(?: \w+)? you\b)|your(?: (?:favou?rite|preferred))?\b)"
+)
+_BY_HAND: Final = re.compile(r"\b(?:with|use|using|in)\s+(?:my |your )?(?:bare )?(?:hand|finger)s?\b")
+_SOMEBODY: Final = frozenset(("i", "we", "you", "it", "they", "me", "that"))
 _BY_WHAT: Final = re.compile(r"\b(?:use|with)\b")
 _TAKING: Final = re.compile(r"\b(use|take|with|want|like|need|prefer|choose|pick|serve)\b")
 _QUOTED: Final = re.compile(r"[“\"]([^”\"]+)[”\"]")
@@ -61,12 +68,13 @@ _GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", 
 def interpret(pair: Pair, question: str) -> Interpretation:
     """Return how a question is understood, given what is open in the ambiguous task of a pair."""
     question = " ".join(part for part in _SENTENCE.split(question) if not _REMARK.match(part))
-    text = _NEGATED.sub(" not", in_english(question).lower().replace("’", "'"))
-    text = _CONTRACTED.sub("", _BARE_IS.sub(r"\1 is", text))
+    topic = topic_of(pair)
+    text = _NEGATED.sub(" not", in_english(question, topic).lower().replace("’", "'"))
+    text = _ENOUGH.sub("enough", _CONTRACTED.sub("", _BARE_IS.sub(r"\1 is", text)))
+    text = _WHAT_IS_THE.sub("which", text)
     asked = content_of(in_english(pair.question))
     if asked and content_of(text) == asked and not _asks_other_aspect(pair, text):
         return "open"
-    topic = topic_of(pair)
     before: frozenset[str] = frozenset()
     for sentence in filter(str.strip, _SENTENCE.split(correct_spelling(topic, text))):
         interpretation = _interpret(topic, sentence, before)
@@ -118,23 +126,27 @@ def interpret_scenario(scenario: Scenario, question: str) -> frozenset[Literal["
 
 def _interpret(topic: Topic, sentence: str, before: frozenset[str]) -> Interpretation:
     words, tokens, content = word_table(), TOKEN.findall(sentence), content_of(sentence)
-    foreign = kitchen_words(content) - topic.open_words - topic.known
+    done = same_words(map(stem, _VERB.findall(sentence)))
+    foreign = kitchen_words(content) - topic.open_words - topic.known - done
     if before - topic.open_words and not before & topic.open_words:
         # "There are three knives. Which one?": the previous sentence says what is asked for.
         foreign |= before - topic.keys
     if "or" in tokens and content & topic.distinctive.keys():
         foreign = frozenset()
-    if ASKS_WHETHER.match(sentence) and not QUESTION_WORDS & set(tokens):
-        foreign -= topic.others
+    foreign -= frozenset(word for name in _rivals(topic, tokens, sentence) for word in content_of(name))
     if foreign or set(tokens) & _OTHER_ASPECTS - topic.asked_by:
         return ""
+    said = dict(numbers_in(sentence)) if topic.amounts else {}
+    if said and "how" not in tokens and not QUESTION_WORDS & set(tokens):
+        return _interpret_amount(topic, said, content - done)
     if measures := words.measures_in(sentence):
         return _interpret_measure(topic, measures, sentence, content)
     if "where" in tokens:
         return _interpret_where(topic, sentence, content)
     for place, token in enumerate(tokens):
+        inverted = ASKS_WHETHER.match("".join(tokens[place + 1 : place + 2]))
         first = place == 0 or token == "which" or tokens[place - 1] in words.before_what
-        if token in QUESTION_WORDS and first:
+        if token in QUESTION_WORDS and (first or inverted):
             return _interpret_which(topic, tokens, place, sentence, content)
     if "how" in tokens:
         return _interpret_how(topic, tokens, content)
@@ -152,6 +164,28 @@ def _interpret_how(topic: Topic, tokens: Sequence[str], content: frozenset[str])
     return "open" if fits and known else ""
 
 
+def _rivals(topic: Topic, tokens: Sequence[str], sentence: str) -> frozenset[str]:
+    """Return the names of other tools that a sentence offers: "With the whisk?", "the whisk?"."""
+    if {"how", "where", "or", *QUESTION_WORDS} & set(tokens):
+        return frozenset()
+    every = {name for name in topic.rivals if f" {name}" in f" {sentence}"}
+    if topic.foods is False:
+        tools = kitchen_words(content_of(sentence) - topic.open_words)
+        every |= {word for word in tools if not thing(word).is_a("ingredient")}
+    named = frozenset(name for name in every if not content_of(name) <= topic.around)
+    rest = content_of(sentence) - content_of(" ".join(named)) - topic.open_words - topic.step
+    bare = not _SOMEBODY & set(tokens) and rest <= word_table().values
+    return named if bare or _is_means(sentence, named) else frozenset()
+
+
+def _interpret_amount(topic: Topic, said: Mapping[float, str], content: frozenset[str]) -> Interpretation:
+    """Interpret a number without a question word: "Are two lumps enough?"."""
+    counted = frozenset(said.values()) - word_table().says_nothing - {""}
+    if counted - topic.units or content - topic.known - topic.units:
+        return ""
+    return "open" if len(said) > 1 else "yes" if topic.amounts >= said.keys() else "no"
+
+
 def _interpret_measure(
     topic: Topic, measures: frozenset[str], sentence: str, content: frozenset[str]
 ) -> Interpretation:
@@ -161,7 +195,9 @@ def _interpret_measure(
     known = topic.keys | topic.measured
     strange = {word for word in measured - known if kitchen_words({word}) or word not in kitchen().measures}
     wrong = topic.measured and measured and kitchen_words(measured) and not measured & topic.measured
-    if strange - {"minute", "hour", "second"} or (wrong and not measured & topic.strong):
+    if strange - {"minute", "hour", "second", "spoonful", "teaspoon", "tablespoon"} or (
+        wrong and not measured & topic.strong
+    ):
         return ""
     return "open" if not content or content & (known | topic.around | measured) else ""
 
@@ -173,8 +209,9 @@ def _interpret_where(topic: Topic, sentence: str, content: frozenset[str]) -> In
         return ""
     if topic.foods is False and "where" not in topic.asked_by and content & topic.names:
         return ""
-    known = content & topic.known
-    return "open" if not content or (known and len(content - known) <= 1) else ""
+    known, things = content & topic.known, kitchen_words(content)
+    fits = not things or things & (topic.keys | topic.open_words)
+    return "open" if not content or (known and fits and len(content - known) <= 1) else ""
 
 
 def _interpret_which(
@@ -203,11 +240,12 @@ def _interpret_which(
         known = content <= topic.open_words | topic.known or content & topic.open_words
         return "open" if "thing" in topic.facets and not strange and known else ""
     if words.generic.search(sentence):
-        return "open" if not content or content & topic.open_words else ""
+        return "open" if not content or content & topic.open_words or content <= topic.step else ""
     if _GOING_ON.search(sentence):
         return ""
     if words.doing.search(sentence):
-        return "open" if "manner" in topic.facets and content & topic.keys else ""
+        about = content & topic.keys or not (content or {"next", "help"} & set(tokens))
+        return "open" if "manner" in topic.facets and about else ""
     if "about" in tokens[place + 1 : place + 2]:
         return "open" if content & (topic.open_words | topic.strong) else ""
     return _interpret_what(topic, sentence, content)
@@ -242,19 +280,29 @@ def _interpret_whether(
     known = topic.open_words | topic.known | words.values
     if words.preference.search(sentence) and content <= topic.open_words | topic.known:
         return "open" if "thing" in topic.facets and (not content or content & topic.open_words) else ""
-    named = {word: is_meant for word, is_meant in topic.distinctive.items() if word in content}
+    rivals = _rivals(topic, tokens, sentence)
+    in_rivals = frozenset(word for name in rivals for word in content_of(name))
+    named = {word: is_meant for word, is_meant in topic.distinctive.items() if word in content - in_rivals}
     named |= {name: is_meant for name, is_meant in topic.full_names.items() if name in sentence}
-    if "or" in tokens and any(_distinguishes(word, sentence) for word in named):
+    named |= dict.fromkeys(rivals, False)
+    several = "or" in tokens and any(_distinguishes(word, sentence) for word in named)
+    if several or len({*named.values()}) > 1:
         return "open"
+    if topic.foods is False and _BY_HAND.search(sentence):
+        return "no"
     if "measure" in topic.facets and content & topic.strong and content <= known:
         return "open"
-    if {words.asked.get(word) for word in content} & topic.attributes and len(tokens) <= 3:
+    asked = frozenset(word for word in content if words.asked.get(word) in topic.attributes)
+    if asked and not named and len(tokens) <= 3:
         return "open" if content <= topic.open_words | words.asked.keys() else ""
     done = same_words(map(stem, _VERB.findall(sentence))) - words.says_nothing
-    strange = content - known - frozenset(word for name in named for word in content_of(name))
-    if _is_means(sentence, named):
+    strange = content - known - asked - frozenset(word for name in named for word in content_of(name))
+    things = content_of(" ".join(topic.full_names))
+    unwanted = named.keys() - things - topic.full_names.keys() - rivals
+    around = topic.around if named and not rivals else frozenset()
+    if unwanted or (not rivals and _is_means(sentence, named)):
         strange -= done
-    elif "manner" not in topic.facets and done - topic.step - (topic.around if named else frozenset()):
+    elif "manner" not in topic.facets and done - topic.step - around:
         # "Should I wash the bowl?" is about another action.
         return ""
     state = tokens[:1] in (["is"], ["are"])
@@ -263,15 +311,19 @@ def _interpret_whether(
     asks = bool(words.wanting & set(tokens)) if ASKS_WHETHER.match(sentence) else "?" in sentence
     negated = not {"not", "dont", "isnt"}.isdisjoint(tokens)
     if named and not strange and (asks or len(content) <= 2):
-        if "thing" not in topic.facets or negated:
-            # After "Not the red one, right?" a yes or a no could mean either.
+        if "thing" not in topic.facets or (negated and all(named.values())):
+            # After "Not the red one, right?" a yes or a no could mean either, if it is the red one.
             return "open"
         return "yes" if all(named.values()) else "no"
-    if content & topic.others and not content & topic.names and asks and not strange - topic.others:
-        return "open" if negated else "no"
     if "manner" in topic.facets and content & topic.strong and len(content - known) <= 1:
         return "open"
-    if "thing" in topic.facets and content & topic.names and not strange and asks:
+    if (
+        "thing" in topic.facets
+        and content & topic.names
+        and not strange
+        and asks
+        and not numbers_in(sentence)
+    ):
         return "no" if content - topic.names - topic.known else "open"
     return ""
 
@@ -285,5 +337,5 @@ def _distinguishes(word: str, sentence: str) -> bool:
 
 def _is_means(sentence: str, named: Iterable[str]) -> bool:
     """Return True if an alternative follows a preposition: "Shall I stir it with the fork?"."""
-    before = r"\b(?:with|using|in|into|on|onto|from)\s+(?:the |a |an )?(?:\w+ )?"
+    before = r"\b(?:with|use|using|add|in|into|on|onto|from)\s+(?:the |a |an )?(?:\w+ )?"
     return any(re.search(before + re.escape(name), sentence) for name in named)

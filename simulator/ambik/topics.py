@@ -22,14 +22,6 @@ from simulator.ambik.naming import Thing, kitchen, stem, stems, thing
 from simulator.ambik.terms import table
 
 Facet = Literal["thing", "place", "measure", "manner"]
-_CHINESE: Final = re.compile(r"[\u4e00-\u9fff]+")
-_MARKS: Final = str.maketrans({"？": "? ", "。": ". ", "、": ", ", "，": ", ", "！": "! "})
-# “行不行” is no negation; measure words add nothing; a question ends in a particle where it has no mark.
-_ZH_FORMS: Final = (
-    (re.compile(r"(?!是不是|要不要)(.)不\1"), r"\1"),
-    (re.compile("(?<=[哪这那几])(一?[口条根袋盒罐双张包枚颗支件套位层])"), ""),
-    (re.compile(r"(吗|吧|呢|(?<![什怎这那多])么)\s*(?=$|[，。！])"), r"\1？"),
-)
 TOKEN: Final = re.compile(r"[a-z0-9À-ɏ'’\-]+")
 QUESTION_WORDS: Final = frozenset(("which", "what", "whichever", "what's"))
 YES_NO: Final = re.compile(r"^\W*(yes|yeah|yep|no|nope)\b[\s,.;:!]*", re.IGNORECASE)
@@ -59,7 +51,13 @@ class QuestionWords(BaseModel, frozen=True):
     same: tuple[str, ...]
     attributes: Mapping[str, Mapping[Literal["asked", "values"], frozenset[str]]]
     measures: Mapping[str, Pattern]
-    zh: Mapping[str, str]
+    numbers: Annotated[tuple[str, ...], BeforeValidator(str.split)]
+    zh: Annotated[
+        Mapping[str, str],
+        BeforeValidator(
+            lambda rows: {word: english for english, line in rows.items() for word in line.split()}
+        ),
+    ]
 
     @cached_property
     def says_nothing(self) -> frozenset[str]:
@@ -104,13 +102,15 @@ class Topic:
         own: the subset of `names` that is the thing's own name or its nearest category.
         distinctive: words that distinguish the possible things; True for words of what is meant.
         full_names: names of the possible things; True for what is meant.
+        rivals: names of other tools of the scene, if a tool is open; foods, if the step names none.
         step: words of the ambiguous step.
         attributes: attributes in which the possible things differ.
-        others: words for things of the scene that could replace the open thing.
         keys: words of the data's question, its answer, the intent, and the line where the plans differ.
         strong: the subset of `keys` that is neither a thing of the scene nor in the ambiguous step.
         around: words of the ambiguous task and its plan.
         foods: True if the open thing is food; None if there is no thing.
+        amounts: the number meant, if a measure is asked for.
+        units: words after such a number.
         asked_by: question words of the data's own question.
     """
 
@@ -121,13 +121,15 @@ class Topic:
     own: frozenset[str]
     distinctive: Mapping[str, bool]
     full_names: Mapping[str, bool]
+    rivals: frozenset[str]
     step: frozenset[str]
     attributes: frozenset[str]
-    others: frozenset[str]
     keys: frozenset[str]
     strong: frozenset[str]
     around: frozenset[str]
     foods: bool | None
+    amounts: frozenset[float]
+    units: frozenset[str]
     asked_by: frozenset[str]
 
     @property
@@ -144,33 +146,8 @@ class Topic:
     def spellings(self) -> tuple[Sequence[str], frozenset[str]]:
         """Words that slips are corrected to, sorted, and stems that are not corrected."""
         words = word_table()
-        right = sorted(QUESTION_WORDS | self.open_words | self.strong | words.asked.keys())
+        right = sorted(QUESTION_WORDS | self.open_words | self.known | words.asked.keys())
         return right, words.says_nothing | words.first_of_same.keys() | self.known
-
-
-def in_english(question: str) -> str:
-    """Return a question with its Chinese words replaced by English ones."""
-    if not _CHINESE.search(question):
-        return question
-    # “杯子用哪一个？” asks which cup.
-    question = _named_before_which().sub(r"哪个\1", question)
-    for pattern, replacement in _ZH_FORMS:
-        question = pattern.sub(replacement, question)
-    for word, english in sorted(word_table().zh.items(), key=lambda entry: -len(entry[0])):
-        question = question.replace(word, f" {english} ")
-    question = re.sub(f"[“”「」《》{word_table().particles}]", " ", question)
-    # Chinese question words may follow anything, English ones "so". Unknown signs become unknown words.
-    question = re.sub(r"\b(what|which)\b", r"so \1", question)
-    return _CHINESE.sub(lambda hit: f" han{ord(hit[0][0]):x} ", question).translate(_MARKS)
-
-
-@cache
-def _named_before_which() -> re.Pattern[str]:
-    things = [word for word, english in word_table().zh.items() if kitchen_words(stems(english))]
-    longest_first = "|".join(sorted(things, key=len, reverse=True))
-    return re.compile(
-        rf"({longest_first})(?:应该|需要|想要|[该要用选拿是])*哪一?[个种款样](?![\u4e00-\u9fff])"
-    )
 
 
 @lru_cache(maxsize=1024)
@@ -206,15 +183,15 @@ def topic_of(pair: Pair) -> Topic:
         ),
         distinctive=distinctive,
         full_names=full_names,
+        rivals=_rivals(things, target, step, names) - full_names.keys() - names - distinctive.keys(),
         step=step,
         attributes=_attributes(target, question),
-        others=same_words(
-            word for each in things if target and _same_kind(each, target[0]) for word in each.stems
-        ),
         keys=keys,
-        strong=keys - scene - step,
+        strong=(keys - scene - step) | (content_of(intent) if facets == {"manner"} else frozenset()),
         around=content_of(" ".join((pair.ambiguous, open_step, *pair.ambiguous_plan))),
         foods=target[0].is_a("ingredient") if target else None,
+        amounts=frozenset(dict(numbers_in(intent))) if "measure" in facets else frozenset(),
+        units=same_words(measured_in(question) | content_of(f"{intent} {variants}")),
         asked_by=frozenset(question.replace("?", " ").split()) & {"when", "why", "who", "how", "where"},
     )
 
@@ -250,6 +227,16 @@ def _alternatives(
     unwanted = (way.text for concept in concepts if concept.negative for way in concept.alternatives)
     distinctive |= {word: False for text in unwanted for word in content_of(text) if word not in distinctive}
     return distinctive, {each.name.lower(): each.name in goal for each in (*target, *group)}
+
+
+def _rivals(
+    things: Iterable[Thing], target: Sequence[Thing], step: frozenset[str], names: frozenset[str]
+) -> frozenset[str]:
+    foods = bool(target) and target[0].is_a("ingredient")
+    if not target or (foods and names & step):
+        return frozenset()
+    rivals = [each for each in things if each.is_a("ingredient") == foods]
+    return frozenset(word for each in rivals for word in (each.name.lower(), each.head))
 
 
 def intended_things(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
@@ -315,6 +302,21 @@ def measured_in(text: str) -> frozenset[str]:
     return _nouns(TOKEN.findall(hit[1])) if hit else frozenset()
 
 
+def numbers_in(text: str) -> list[tuple[float, str]]:
+    """Return the numbers in a text, each with the stem of the word after it; "the red one" has none."""
+    tokens = [*TOKEN.findall(text), ""]
+    values = {word: float(number) for number, word in enumerate(word_table().numbers)} | {"half": 0.5}
+    return [
+        (float(token) if token.isdigit() else values[token], same_word(stem(tokens[place + 1])))
+        for place, token in enumerate(tokens)
+        if token.isdigit()
+        or (
+            token in values
+            and (token != "one" or stem(tokens[place + 1] or "a") not in word_table().says_nothing)
+        )
+    ]
+
+
 def _nouns_after(question: str) -> frozenset[str]:
     """Return the nouns after the question words: "which BOWL"."""
     tokens = TOKEN.findall(question)
@@ -352,7 +354,7 @@ def correct_spelling(topic: Topic, text: str) -> str:
     def correct(token: str) -> str:
         if len(token) < 4 or token in right or stem(token) in known or kitchen_words({stem(token)}):
             return token
-        swapped = (word for word in right if sorted(word) == sorted(token))
+        swapped = (word for word in right if sorted(word) in (sorted(token), sorted(stem(token))))
         return next(swapped, "") or next(iter(get_close_matches(token, right, 1, 0.85)), token)
 
     return TOKEN.sub(lambda hit: correct(hit[0]), text)

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Final, NamedTuple
 
+from simulator.ambik.chinese import in_english
 from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.knowledge import (
     SENTENCES,
@@ -42,7 +43,6 @@ from simulator.ambik.kitchen.openings import (
 from simulator.ambik.naming import Thing, kitchen, plural, stems, thing, with_article
 from simulator.ambik.playing import exchange_of
 from simulator.ambik.terms import Context, Dialogue
-from simulator.ambik.topics import in_english
 
 MOST: Final = 4
 """Most actions that it marks: the methods have as many options."""

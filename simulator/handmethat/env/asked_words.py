@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
 from simulator.handmethat.hierarchy import CLASSES, LANGUAGES, all_words, hierarchy, read_table
 from simulator.handmethat.meanings.model import Value
+from simulator.handmethat.world import BitSet, World, bit_set
 
 Vocabulary = Mapping[str, tuple[str, Value]]
 # Fewest letters of a word to correct, and of a correction; shorter words are too similar.
 _LEAST_LETTERS: Final = 4
 _LEAST_RIGHT: Final = 5
+_NUMBER: Final = r"(?:#|no\.?|number)?\s*([0-3])(?![\d号个])"
 _VOWELS: Final = re.compile("(?<!^)[aeiouy]")
 # Fewest consonants that identify a word with wrong vowels.
 _LEAST_CONSONANTS: Final = 3
@@ -38,6 +40,17 @@ def stem(vocabulary: Mapping[str, Any], word: str) -> str:
     """Return the entry for `word`, which may be a plural."""
     forms = (word, word.removesuffix("s"), word.removesuffix("es"))
     return next(form for form in forms if form in vocabulary)
+
+
+def with_identifiers(text: str, names: Collection[str]) -> str:
+    """Return `text` with "bin number 1" or 垃圾桶1 as one of `names` (ashcan#1), or without its number."""
+    pattern, vocabulary = vocabularies()[0]
+
+    def identify(match: re.Match[str]) -> str:
+        identifier = f"{vocabulary[stem(vocabulary, match[1])][1]}#{match[2]}"
+        return identifier if identifier in names else match[1]
+
+    return re.sub(rf"({pattern.pattern})\s*{_NUMBER}", identify, text, flags=re.ASCII)
 
 
 def _thing_vocabulary() -> Vocabulary:
@@ -85,6 +98,25 @@ def _pattern(vocabulary: Mapping[str, object]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w#])(?:{plain})(?:e?s)?(?![\w#])|(?:{chinese})", re.ASCII)
 
 
+def entities_named(world: World, key: str, value: str) -> BitSet:
+    """Return the entities that an identifier, a room or a kind of thing names."""
+    if key == "object":
+        return 1 << world.index[value]
+    if key == "room":
+        return bit_set(world.index[name] for name in word_table()["rooms"][value] if name in world.index)
+    locations = {world.names[place] for place in world.locations}
+    return world.of(value) if value not in CLASSES or value in (*locations, "RECEPTACLE") else 0
+
+
+def containers_described(world: World, containers: BitSet, words: str) -> BitSet:
+    """Return the `containers` that have the colour and size in `words`, if these are given."""
+    for key in ("color", "size"):
+        for name, value in word_table()["values"][key].items():
+            if re.search(rf"\b{name}\b", words) if name.isascii() else name in words:
+                containers &= world.of(value)
+    return containers
+
+
 def kinds_above(name: str) -> tuple[str, ...]:
     """Return the subclass and the class of a type, the class of a subclass; nothing for a class.
 
@@ -109,16 +141,15 @@ def _spellings() -> tuple[frozenset[str], Mapping[str, set[str]], Mapping[str, s
     A shortened form lacks one letter of the word, as in SymSpell's deletion index.
     """
     rows = word_table()
-    vocabulary_words = {
+    parts = {
         part
         for vocabulary in (_thing_vocabulary(), _qualities())
         for phrase in vocabulary
         if phrase.isascii()
         for part in re.findall(r"[a-z]+", phrase)
-        if len(part) >= _LEAST_RIGHT
     }
-    vocabulary_words |= {*rows["asking_words"].split()}
-    correct = {word + end for word in vocabulary_words for end in ("", "s", "es")}
+    vocabulary_words = {part for part in parts if len(part) >= _LEAST_RIGHT} | {*rows["asking_words"].split()}
+    correct = {word + end for word in parts | vocabulary_words for end in ("", "s", "es")}
     correct |= {*rows["common_words"].split()}
     by_short_form: defaultdict[str, set[str]] = defaultdict(set)
     by_consonants: defaultdict[str, set[str]] = defaultdict(set)
@@ -151,6 +182,7 @@ def _correct_word(word: str) -> str:
         corrections = {entry for entry in close if _one_slip(form, entry)} or by_consonants.get(
             _consonants(form), set()
         )
+        corrections = corrections & {*word_table()["asking_words"].split()} or corrections
         if len(corrections) == 1:
             return min(corrections) + end
     return word

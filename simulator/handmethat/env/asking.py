@@ -12,9 +12,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from simulator.handmethat.env.asked_words import correct_spelling, stem, vocabularies, word_table
+from simulator.handmethat.env.asked_words import (
+    containers_described,
+    correct_spelling,
+    entities_named,
+    stem,
+    vocabularies,
+    with_identifiers,
+    word_table,
+)
 from simulator.handmethat.env.commands import normalize
-from simulator.handmethat.hierarchy import CLASSES, LANGUAGES, all_words, hierarchy, read_table
+from simulator.handmethat.hierarchy import LANGUAGES, all_words, hierarchy, read_table
 from simulator.handmethat.meanings.model import Value
 from simulator.handmethat.world import BitSet, World, bit_set
 
@@ -33,6 +41,7 @@ _IDENTIFIER: Final = re.compile(r"(?<![a-z0-9_#])([a-z_]+#\d+)")
 _QUALITIES: Final = "red|green|blue|large|small|big|little|open|closed|dusty|clean"
 _CONTRACTIONS: Final = (
     (r"[’`´‘]", "'"),
+    (r"(?<!\w)'|'(?!\w)", " "),
     (r"\bcan'?t\b", "can not"),
     (r"\bwon'?t\b", "will not"),
     (r"\bcannot\b", "can not"),
@@ -44,6 +53,10 @@ _CONTRACTIONS: Final = (
     (r"\b(which|what|where) r\b", r"\1 are"),
     (r"\bu\b", "you"),
     (r"\bits (not|a|an|the|in|on|near|by|red|green|blue|big|small|large)\b", r"it is \1"),
+)
+# “放到那里去” asks where: “哪里” sounds the same.
+_SLIP_ZH: Final = re.compile(
+    r"(?<!什么)(?:(?<=[在到进放去])那(?=[里儿边])|那(?=[种类样]))(?!.*(?:[吗吧哪]|什么))"
 )
 _JOINED: Final = re.compile(
     r"^[\s,]*(?:or|and|nor|还是|或者?|和|也)?[\s,]*(?:(?:the|a|an|some|any) )?"
@@ -86,7 +99,7 @@ def table() -> Mapping[str, Any]:
 
 def read_question(world: World, text: str) -> Question:
     """Read a question about the things of `world`; never raises."""
-    normalized = _expand(text)
+    normalized = _expand(_SLIP_ZH.sub("哪", text))
     if official := _official_questions().get(_strip_punctuation(normalized)):
         return official
     sentences = [_core(question) for question in _questions(correct_spelling(normalized))]
@@ -129,21 +142,46 @@ def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
     return tuple(_Sentence(world, _remove_patterns(table()["tags"], _expand(text))).mentions())
 
 
-def _which_kind(world: World, words: str) -> str:
-    """Return the open question of "which" or "what" before a noun ("which fruit"); empty without one."""
+def kinds_asked(words: str) -> Iterator[tuple[str, str]]:
+    """Yield each kind of thing that stands after "which" or "what", with the words behind it."""
     pattern, vocabulary = vocabularies()[0]
     for match in pattern.finditer(words):
         key, value = vocabulary[stem(vocabulary, match[0])]
-        if key == "kind" and re.search(table()["which_kind"], words[: match.start()]):
-            if entities_named(world, key, str(value)) & bit_set(world.locations):
-                return "place"
-            covers_several = value in word_table()["also_called"].values()
-            return "which" if value in hierarchy().kinds and not covers_several else "type"
-    return ""
+        if key == "kind" and _ends_in_which(words[: match.start()]):
+            yield str(value), words[match.end() :]
+
+
+def _which_kind(world: World, words: str) -> str:
+    """Return the open question of "which" or "what" before a noun ("which fruit"); empty without one."""
+    for value, rest in kinds_asked(words):
+        bits = entities_named(world, "kind", value)
+        if bits & world.of("receptacle") and re.search(table()["put_it_in"], rest):
+            return "destination"
+        if bits & bit_set(world.locations):
+            return "place"
+        covers_several = value in word_table()["also_called"].values()
+        return "which" if value in hierarchy().kinds and not covers_several else "type"
+    things = re.finditer(table()["things"], words)
+    described = (_ends_in_which(words[: thing.start()], words[thing.end() :]) for thing in things)
+    return "type" if any(described) else ""
+
+
+def _ends_in_which(words: str, rest: str | None = None) -> bool:
+    """Return True if words end in "which" or "which clean"; if there is a rest, they or it must describe."""
+    plain = _final_qualities().sub("", words)
+    described = rest is None or plain != words or re.match(table()["describing"], rest)
+    return bool(described and re.search(table()["which_kind"], plain))
+
+
+@cache
+def _final_qualities() -> re.Pattern[str]:
+    return re.compile(rf"(?:(?:{vocabularies()[1][0].pattern})\s*)+$", re.ASCII)
 
 
 def _resolve_asks(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
     """Return the open questions that the words really ask, given the candidates `asks`."""
+    if "specify" in asks:
+        asks = [key for key in asks if key != "specify"] or ["clear"]
     if "confused" in asks:
         asks = [key for key in asks if key != "confused"]
         asks = asks or ([] if named else ["clear"])
@@ -256,7 +294,8 @@ class _Sentence:
     """A normalized sentence about a household; each range of characters is read once, longest first."""
 
     def __init__(self, world: World, sentence: str) -> None:
-        parts = (_strip_punctuation(normalize(part)) for part in re.split("[,，、(]", sentence))
+        named = with_identifiers(sentence, world.index)
+        parts = (_strip_punctuation(normalize(part)) for part in re.split("[,，、(]", named))
         silent = re.compile(word_table()["silent"])
         self.words = silent.sub(lambda match: " " * len(match[0]), " , ".join(parts))
         self.taken = [False] * (len(self.words) + 1)
@@ -276,7 +315,7 @@ class _Sentence:
             bits = entities_named(world, key, value)
             before = self._place_start(start, end, bits, last_place_end)
             if before is not None and bits & world.of("receptacle"):
-                place_role = "destination" if re.match("into|onto", words[before:start]) else role
+                place_role = "destination" if re.match("into|onto|to ", words[before:start]) else role
                 self._add_place(before, start, Mention(place_role, bits))
                 last_place_end = end
             elif key == "object":
@@ -347,13 +386,13 @@ class _Sentence:
         bits, mentions = int(place.value), self._mentions
         last_start, last = mentions[-1] if mentions else (0, place)
         bracketed = re.fullmatch(r"[^,]*\s,\s", self.words[last_start:start]) and bits.bit_count() == 1
-        if mentions and last.key == place.key and bracketed and int(last.value) & bits:
+        if mentions and last.key in ("place", "destination") and bracketed and int(last.value) & bits:
             mentions[-1] = (last_start, last._replace(value=bits))  # its identifier in brackets
             return
         others = [pair for pair in mentions if not before <= pair[0] < start or pair[1].key == place.key]
         # "In the blue or the red box" names two places.
         choices = re.split(r"\bor\b|还是|或者?", self.words[before:start])
-        places = [_containers_described(self._world, bits, choice) for choice in choices]
+        places = [containers_described(self._world, bits, choice) for choice in choices]
         if len(choices) > 1:
             places = [choice for choice in dict.fromkeys(places) if choice != bits]
         self._mentions = [*others, *((start, place._replace(value=choice)) for choice in places or [bits])]
@@ -379,22 +418,3 @@ class _Sentence:
             ]
             ranges.append((match.start(), min(rest, default=len(words))))
         return ranges
-
-
-def entities_named(world: World, key: str, value: str) -> BitSet:
-    """Return the entities that an identifier, a room or a kind of thing names."""
-    if key == "object":
-        return 1 << world.index[value]
-    if key == "room":
-        return bit_set(world.index[name] for name in word_table()["rooms"][value] if name in world.index)
-    locations = {world.names[place] for place in world.locations}
-    return world.of(value) if value not in CLASSES or value in (*locations, "RECEPTACLE") else 0
-
-
-def _containers_described(world: World, containers: BitSet, words: str) -> BitSet:
-    """Return the `containers` that have the colour and size in `words`, if these are given."""
-    for key in ("color", "size"):
-        for name, value in word_table()["values"][key].items():
-            if re.search(rf"\b{name}\b", words) if name.isascii() else name in words:
-                containers &= world.of(value)
-    return containers

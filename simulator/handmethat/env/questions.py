@@ -11,12 +11,13 @@ for each thing that it names, including alternatives and conditions. A question 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
-from simulator.handmethat.env.asked_words import kinds_above, word_table
-from simulator.handmethat.env.asking import Mention, Question, questions_in, read_question, table
+from simulator.handmethat.env.asked_words import entities_named, kinds_above, word_table
+from simulator.handmethat.env.asking import Mention, Question, kinds_asked, questions_in, read_question, table
 from simulator.handmethat.hierarchy import STATES, all_words, hierarchy, state_word, word
 from simulator.handmethat.items import Task
 from simulator.handmethat.meanings.model import PLACE_KEYS, Meaning
@@ -27,6 +28,9 @@ from trees import Language
 AnswerKind = Literal["value", "yes", "no", "indifferent", "unknown"]
 Verdict = Literal["yes", "no", "indifferent"]
 _KEY_OF_MENTION: Final = {"kind": "type", **dict.fromkeys(STATES, "state")}
+# “放哪里” asks where to put the thing if it is to be put somewhere, else where it is.
+_PUT_ZH: Final = re.compile("^(?!.*[我要该到进入去了着])(请问|具体|到底|那么?)*(?P<it>它|东西)?[放搁摆]")
+_ROLES: Final = ("place", "destination")
 _NEGATED: Final[Mapping[Verdict, Verdict]] = {"yes": "no", "no": "yes", "indifferent": "indifferent"}
 
 
@@ -78,7 +82,8 @@ def official_questions(language: Language) -> tuple[str, ...]:
 
 def answer(task: Task, text: str, language: Language = "en") -> Answer:
     """Return the human's answer to a free-text question."""
-    question, human = read_question(task.world, text), _Human(task, language)
+    human = _Human(task, language)
+    question = human.hear(read_question(task.world, text), text)
     key = question_key(task, question)
     if key in ("other", "too_many"):
         words = human.words["unknown" if key == "other" else key]
@@ -167,6 +172,30 @@ class _Human:
 
     # Closed questions
 
+    def hear(self, question: Question, text: str) -> Question:
+        """Return a question with "which box" and bare receptacles ("cabinet or box#1?") heard as they fit.
+
+        If no place fits, and the human says only where the thing is to go, they are about that.
+        """
+        mentions, moves = question.mentions, self.meaning.quest == "move_to"
+        ends = zip(_ROLES, (self.container, self.meaning.argument if moves else None), strict=True)
+        if question.asks == ("clear",) and (kinds := [kind for kind, _ in kinds_asked(text.lower())]):
+            asked = entities_named(self.world, "kind", kinds[0])
+            fits = (role for role, name in ends if name and 1 << self.world.index[name] & asked)
+            return Question((next(fits, "clear"),))
+        put = _PUT_ZH.search(text)
+        if put and question.asks in {(role,) for role in _ROLES} and not (moves and put["it"]):
+            return Question((_ROLES[moves],))
+        receptacles = self.world.of("receptacle")
+        bare = all(each.key in ("place", "object") and int(each.value) & receptacles for each in mentions)
+        if not (mentions and bare) or re.search(table()["says_where"], text.lower()):
+            return question
+        readings = (mentions, *(tuple(each._replace(key=key) for each in mentions) for key in _ROLES))
+        right = (reading for reading in readings if any(self.verdict(each) == "yes" for each in reading))
+        return question._replace(
+            mentions=next(right, readings[-1 if moves and self.container is None else 0])
+        )
+
     def judge(self, mentions: Sequence[Mention]) -> tuple[AnswerKind, str]:
         """Return yes, no or indifferent; for alternatives, the one that is right.
 
@@ -213,6 +242,8 @@ class _Human:
                 bits = 1 << self.world.index[name] | (self.containers_of(name) if key == "place" else 0)
                 return "yes" if int(value) & bits else "no"
         wanted = meaning.get(key)
+        if key == "open" and wanted is None and self.language == "zh":
+            wanted = meaning.get("toggled")  # 开 is both
         return "indifferent" if wanted is None else "yes" if wanted == value else "no"
 
     def kind_verdict(self, asked: str) -> Verdict:

@@ -104,7 +104,7 @@ def test_what_it_has_not_understood_it_says_in_the_language_of_the_page():
         ("Which of them?", "其中到底是哪一个？"),
         ("What should I use?", "我该用什么？"),
         ("Which one do you want?", "有好几个，你更想要哪一个？"),
-        ("Which cup should I take?", "杯子拿哪一个？"),
+        ("Which knife should I take?", "刀拿哪一个？"),
         ("Which bowl should I choose?", "我该选哪个碗？"),
     ],
 )
