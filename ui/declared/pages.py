@@ -330,5 +330,6 @@ def metric_figure(context: PageContext, metric: Metric, value: float | None) -> 
         return Figure(name, short_number(value))
     if value in (0, 1) and not metric.graded:
         word = texts(f"declared.result.{'yes' if value else 'no'}")
-        return Figure(name, word, look="right" if value else "wrong")
+        look = {None: "", value: "wrong"}.get(metric.unsuccessful, "right")
+        return Figure(name, word, look=look)
     return Figure(name, f"{100 * value:.0f} %")
