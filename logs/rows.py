@@ -44,7 +44,7 @@ class Run:
     Attributes:
         id: the run's name, chosen by the user or derived from the configuration.
         benchmark: the benchmark's name, as in ``askback run NAME``.
-        setup: the first letter is the seeker's side, the second the provider's; H human, L model.
+        setup: a letter for each seat, in order: H human, L model.
         seed: the run's seed, from which every episode's seed is derived.
         config: everything needed to start it again (seats, data, language, options, versions);
             ``planned``, if present, is the number of episodes the run will have.

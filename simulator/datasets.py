@@ -305,7 +305,7 @@ def _unzip(source: Path, target: Path, limits: Limits) -> Path:
     if not source.is_file():
         raise InputError(f"{source}: no such file or folder")
     if not zipfile.is_zipfile(source):
-        raise InputError(f"{source}: neither a folder nor a zip")
+        raise InputError(f"{source}: neither a folder nor a zip; put the file into a folder")
     budget = _Budget(limits)
     target.mkdir(parents=True)
     try:

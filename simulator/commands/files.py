@@ -242,7 +242,20 @@ def _rules_table() -> Table:
 
 
 _WORDS: Final = ("texts", "desks", "research", "phrases")
-_DEFAULTS: Final = ("title", "summary", "seat", "metric", "rule", "choice", "field", "player")
+_DEFAULTS: Final = (
+    "title",
+    "summary",
+    "seat",
+    "metric",
+    "rule",
+    "choice",
+    "field",
+    "player",
+    "error",
+    "data",
+    "setting",
+    "asking",
+)
 """Prefixes of names whose texts default to the declaration's."""
 _MESSAGE: Final = re.compile(r"""\bmessage\(\s*["']([\w.]+)["']\s*[,)]""")
 _PAGES: Final = Path(__file__).parents[2] / "ui"

@@ -102,13 +102,14 @@ def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_A
         write_atomically(folder / "report.json", json_text(report) + "\n"),
         write_atomically(folder / "report.html", html_page(report)),
     ]
+    stems = {name for section in report.sections for name, _ in section.named_tables()}
     for section in report.sections:
         for name, table in section.named_tables():
             written.append(write_atomically(folder / f"{name}.csv", table.to_csv()))
             latex = latex_table(table, name, _caption(report, section, table))
             written.append(write_atomically(folder / f"{name}.tex", latex))
         for figure in section.figures:
-            written += _save_figure(figure, folder, suffixes)
+            written += _save_figure(figure, folder, suffixes, taken=figure.name in stems)
         if section.text:
             written.append(write_atomically(folder / f"{section.name}.txt", section.text + "\n"))
     return written
@@ -155,9 +156,13 @@ def _section_json(section: Section) -> dict[str, Any]:
     return values | ({"data": plain_values(section.data)} if section.data else {})
 
 
-def _save_figure(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]) -> list[Path]:
+def _save_figure(
+    figure: Figure | Drawing, folder: Path, suffixes: Sequence[str], *, taken: bool
+) -> list[Path]:
+    """Write a figure; its CSV does not replace that of a table of the same name (`taken`)."""
     if isinstance(figure, Figure):
-        return [save(figure, folder / f"{figure.name}.{suffix}") for suffix in suffixes]
+        ends = ("-figure.csv" if taken and suffix == "csv" else f".{suffix}" for suffix in suffixes)
+        return [save(figure, folder / f"{figure.name}{end}") for end in ends]
     names = [f"{figure.name}.{suffix}" for suffix in _DRAWING_SUFFIXES if suffix in suffixes]
     return [figure.save(folder / name) for name in names]
 

@@ -217,6 +217,8 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         known = (DATA, *(seat.name for seat in others), *names, *shared)
         settings = self.study.settings
         if unknown := [name for name in settings if name not in known]:
+            if unknown[0] in Study.model_fields:
+                raise InputError(f"{where}key {unknown[0]!r} belongs beside `settings`.")
             raise InputError(f"{where}unknown setting {unknown[0]}; known are: {', '.join(known)}.")
         rules = read_fields(self._declared.rules, settings, where)
         self.rules: dict[str, Any] = rules.model_dump(mode="json")

@@ -19,6 +19,8 @@ from simulator import catalog
 from simulator.benchmark import Due, Move, State
 from simulator.blocks import Block, Heading, Meter, Talk, Text
 from simulator.errors import InputError
+from simulator.form_blocks import Field as Input
+from simulator.form_blocks import Form, Way, Ways
 from simulator.model_forms import form_of
 from simulator.runner.machines import task_turns
 from simulator.seats import Reply, ScriptSeat
@@ -223,6 +225,14 @@ async def test_a_sheet_keeps_the_order_of_its_view_and_labels_choices(
     assert (
         re.search(r"thing .*1 of 2.* Hard to say .*below", shown) and " hard " not in shown.split("below")[0]
     )
+
+
+async def test_ways_need_no_texts_and_the_start_page_knows_the_seat(rated: Actions) -> None:
+    form = Form([Ways([Way(name, [Input(name, "line")]) for name in ("reason", "other")])])
+    object.__setattr__(rated.served["rated"].benchmark, "view", lambda state, seat: [form])
+    shown = await (await begin(rated, benchmark="rated")).look()
+    assert re.search("reason reason Send other other Send", words(shown))
+    assert 'data-role="Asker"' in shown  # for the list on the home page
 
 
 async def test_a_rule_over_several_fields_is_reported_at_the_end_of_the_form(

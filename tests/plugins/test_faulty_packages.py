@@ -245,7 +245,11 @@ def test_other_files_of_a_package_are_its_own_and_all_its_modules_use_texts(copi
     (copied / "steps.yaml").write_text("steps: {north: 1}\n", "utf-8")
     (copied / "desks.py").write_text('CHOICES = ("kind",)\nHEAD = message("remainig", n=1)\n', "utf-8")
     (copied / "desks.yaml").write_text("en: {manner.kind: Kind}\nzh: {manner.kind: 和善}\n", "utf-8")
-    (copied / "manner.py").write_text("", "utf-8")
+    (copied / "manner.py").write_text("error, code = 1, 'rude'", "utf-8")
+    texts = (copied / "texts.yaml").read_text("utf-8")
+    (copied / "texts.yaml").write_text(
+        texts + "  error.rude: 太无礼了。\n", "utf-8"
+    )  # English is the error's
     (fault,) = check_files([copied])
     assert (Path(fault.file).name, fault.line) == ("desks.py", 2)
     assert fault.message == "texts.yaml has no text 'remainig' in en; did you mean 'remaining'?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlparse
 
@@ -17,7 +18,7 @@ from visiting import Page, ask_for_place, invitation_to, no_models, take_seat, w
 
 from logs import LogReader, LogWriter
 from simulator import catalog
-from simulator.benchmark import SeatSpec
+from simulator.benchmark import Metric, SeatSpec
 from simulator.blocks import Card, Heading, Talk, Text
 from simulator.errors import InputError
 from simulator.model_forms import rule_fields
@@ -28,6 +29,7 @@ from simulator.studies.files import read_study
 from simulator.studies.material import material_of
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
+from ui.declared.pages import metric_figure
 from ui.i18n import strings
 from ui.render import Frame
 from ui.tokens import Signer
@@ -118,7 +120,7 @@ async def test_free_play_reveals_the_item_only_at_the_end(actions: Actions, log:
     await player.say("Is it a rose?")
     shown = words(player.html)
     assert "Finished" in shown and "rose" in shown and "thorny" in shown
-    assert re.search(r"success Yes questions 3", shown)
+    assert re.search(r"success Yes questions 3", shown) and "bl-right" in player.html
     (episode,) = log[1].episodes()
     assert episode.options == {"questions": 3}
     scores = {score.metric: score.value for score in log[1].scores(episode_id=episode.id)}
@@ -314,6 +316,17 @@ async def test_blocks_next_to_cards_are_shown_with_the_seats_instructions(
     assert re.search(r"Your role .*yes or no.* seen by all .*a card .*in the card", shown)
 
 
+@pytest.mark.each(
+    ("unsuccessful", "looks"), [(0.0, ("wrong", "right")), (1.0, ("right", "wrong")), (None, ("", ""))]
+)
+def test_yes_is_marked_right_only_if_no_is_the_worse(
+    unsuccessful: float | None, looks: tuple[str, str]
+) -> None:
+    metric = Metric("missed", "missed", unsuccessful=unsuccessful)
+    context: Any = SimpleNamespace(texts=lambda name: name, link=SimpleNamespace(name="benchmark.any"))
+    assert tuple(metric_figure(context, metric, value).look for value in (0.0, 1.0)) == looks
+
+
 def test_no_benchmark_takes_the_address_of_another_page(served: DeclaredActions) -> None:
     served.sessions.benchmark = replace(served.benchmark, name="study")
     with pytest.raises(InputError, match="A benchmark cannot be called 'study'"):
@@ -327,11 +340,11 @@ def test_every_text_of_the_pages_is_used_and_in_both_languages() -> None:
 
 
 def test_researchers_look_through_its_items(
-    served: DeclaredActions, log: tuple[LogWriter, LogReader], language: str = "en"
+    served: DeclaredActions, log: tuple[LogWriter, LogReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = office_at(log[0], log[1])
 
-    def page(query: str) -> str:
+    def page(query: str, language: str = "en") -> str:
         return str(page_at(calls, "/research/data", query, language)["html"])
 
     assert "benchmark=twenty_questions" in page("")
@@ -343,6 +356,8 @@ def test_researchers_look_through_its_items(
     assert f"<strong>{first}</strong>" not in page("benchmark=twenty_questions&text=nothing-like-it")
     assert "no “nowhere”" in page("benchmark=twenty_questions&item=nowhere")
     assert "no data" in page("benchmark=twenty_questions&data=nowhere")
+    monkeypatch.setitem(strings("zh").phrases, "Twenty questions", "二十个问题")
+    assert "二十个问题" in page("", "zh") and "二十个问题" in page("benchmark=twenty_questions", "zh")
 
 
 def test_extra_research_pages_keep_the_items_page(served: DeclaredActions) -> None:

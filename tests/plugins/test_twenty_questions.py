@@ -146,6 +146,8 @@ def test_researchers_see_its_runs_episodes_and_comparison(askback, language):
             return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", html))
 
         assert "Twenty questions" in page("") and "0.400 [0.246, 0.577]" in page("")
+        asker = {"en": "Asker", "zh": "提问者"}[language]
+        assert f"{asker} offline/halver" in page("") and f"{asker} offline/halver" in page("run=halver")
         assert "1.000 [0.886, 1.000]" in page("run=halver")
         assert "askback report twenty_questions halver" in page("run=halver")
         assert "0.400 [0.246, 0.577]" in page("runs=halver&runs=guesser", "/research/report")
@@ -158,6 +160,7 @@ def test_researchers_see_its_runs_episodes_and_comparison(askback, language):
         assert str(len(episodes)) in lost and "apple" in lost
         shown = page(f"run=guesser&tab=dialogues&episode={episodes[0].id}")
         assert "Is it a" in shown and "facts" in shown
+        assert f"{asker} offline/guesser ·" in shown and f"0 {asker} " in shown
 
 
 def test_asking_back_is_reported(askback):
@@ -190,6 +193,10 @@ def test_its_study_is_listed_and_checked(askback, tmp_path):
     assert "unknown setting lives; known are: data, answerer, questions, show_result, languages" in askback(
         f"check {tmp_path / 'odd.yaml'}", exit_code=1
     )
+    text = study.read_text("utf-8").replace("questions: 15", "questions: 15, conditions: [rose]")
+    (tmp_path / "odd.yaml").write_text(text, "utf-8")
+    belongs = "settings: key 'conditions' belongs beside `settings`"
+    assert belongs in askback(f"check {tmp_path / 'odd.yaml'}", exit_code=1)
 
 
 def test_a_seat_that_breaks_the_rules_is_unsuccessful(askback, tmp_path):

@@ -204,7 +204,7 @@ def test_broken_zips_and_other_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"y\.zip: cannot be unpacked"):
         add_all(pack(tmp_path / "y.zip", {"a": b"1", "a/b": b"2"}))
     (tmp_path / "z.txt").write_text("no zip", encoding="utf-8")
-    with pytest.raises(InputError, match="neither a folder nor a zip"):
+    with pytest.raises(InputError, match="neither a folder nor a zip; put the file into a folder"):
         add_all(tmp_path / "z.txt")
     with pytest.raises(InputError, match="no such file or folder"):
         add_all(tmp_path / "nowhere")

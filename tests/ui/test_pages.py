@@ -18,7 +18,6 @@ from simulator.clarq import graph, provider
 from simulator.clarq.players.experts_offline import REASONS
 from simulator.clarq.show import instructions
 from simulator.handmethat import graph as household
-from simulator.runner.build import load_machine
 from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
@@ -28,7 +27,6 @@ from ui.i18n import LANGUAGES, Strings, strings
 from ui.render import Frame, message_page
 from ui.tokens import Signer
 
-BENCHMARKS = ("clarq", "handmethat", "ambibench", "ambient", "ambik")
 SHOWN = {"title", "aria-label", "placeholder", "alt", "label"}
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}${7*7}</textarea><script>alert(2)</script>"
 
@@ -225,9 +223,6 @@ async def test_every_text_is_used_somewhere() -> None:
         *(f"benchmark.clarq.type.{number}" for number in (1, 3, 4, 5, 6)),
         *(f"benchmark.clarq.refused.{code}" for code in REFUSALS["clarq"]),
         *(f"benchmark.clarq.{name}" for name in texts.under("benchmark.clarq") if name.startswith("study.")),
-        *(
-            f"seat.{seat}" for name in BENCHMARKS for seat in load_machine(name).seats
-        ),  # of runs, for researchers
     }
     others = (
         "problem.",

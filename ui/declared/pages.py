@@ -284,5 +284,7 @@ def metric_figure(context: PageContext, metric: Metric, value: float | None) -> 
         return Figure(name, short_number(value))
     if value in (0, 1) and not metric.graded:
         word = texts(f"declared.result.{'yes' if value else 'no'}")
-        return Figure(name, word, look="right" if value else "wrong")
+        if metric.unsuccessful is None:
+            return Figure(name, word)
+        return Figure(name, word, look="wrong" if value == metric.unsuccessful else "right")
     return Figure(name, f"{100 * value:.0f} %")

@@ -248,6 +248,6 @@ def invitation_page(frame: Frame, link: BenchmarkLink, seat: str) -> str:
         texts,
         frame=frame,
         link=link,
-        seat=texts.get(f"{link.name}.seat.{seat}", texts.get(f"seat.{seat}", seat)),
+        seat=texts.get(f"{link.name}.seat.{seat}", seat),
         part=texts.get(f"{link.name}.study.task_{seat}", ""),
     )

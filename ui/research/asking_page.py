@@ -84,7 +84,8 @@ def _choice(visit: Visit, cards: dict[str, RunCard], runs: Sequence[str]) -> Non
     """Show the choices of runs and of what rows stand for; both are kept in the address."""
     t, by = visit.t, visit.at.by
     ordered = sorted(cards.values(), key=lambda card: card.run.id not in runs)
-    labels = [(" · ".join((card.run.id, card.title, *card.seats.values())), card.run.id) for card in ordered]
+    described = [(card.run.id, t.phrase(card.title), *card.seats.values()) for card in ordered]
+    labels = [(" · ".join(words), words[0]) for words in described]
     chosen = gr.CheckboxGroup(
         labels,
         value=list(runs),

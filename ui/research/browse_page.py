@@ -245,7 +245,7 @@ def data_page(visit: Visit) -> str:
         show_own(visit, benchmark.name, shown, t.language)
         if not shown:
             add_part(visit, "note", text=t("research.data.choose"), choose=True)
-    return f"{title} · {benchmark.title}"
+    return f"{title} · {t.phrase(benchmark.title)}"
 
 
 def _has_data(benchmark: Benchmark[Any, Any]) -> bool:

@@ -65,7 +65,7 @@ class RunList:
                 gr.Textbox(command, label=t("research.list.type"), buttons=["copy"])
             rebuild_on_change(self.visit, lambda: len(run_cards(self.office.reader)))
             return
-        benchmarks = {card.title: card.run.benchmark for card in cards}
+        benchmarks = {t.phrase(card.title): card.run.benchmark for card in cards}
         setups = sorted({card.run.setup for card in cards})
         with gr.Row():
             words = gr.Textbox(at.text, label=t("research.list.search"), scale=2, interactive=True)
@@ -139,7 +139,7 @@ class RunList:
         rows = [
             [
                 link_cell(card.run.id, str(Address(path=RUN, run=card.run.id))),
-                text_cell(card.title),
+                text_cell(t.phrase(card.title)),
                 text_cell(card.run.setup),
                 self._cell("seats", " ".join(card.seats.values()), card),
                 *self._score_cells(scores[card.run.id], None if several else list(titles)),

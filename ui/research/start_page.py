@@ -42,7 +42,7 @@ class StartPage:
         add_part(self.visit, "start")
         self._put_started()
         chosen = gr.Dropdown(
-            [(each.title, each.name) for each in installed.values()],
+            [(t.phrase(each.title), each.name) for each in installed.values()],
             value=benchmark.name,
             label=t("research.list.benchmark"),
             elem_id="benchmark",

@@ -134,7 +134,7 @@ class StudiesPage:
         return [
             link_cell(study.id, f"{STUDIES}?study={study.id}"),
             text_cell(study.title_in(t.language)),
-            text_cell(catalog.find(study.benchmark).title),
+            text_cell(t.phrase(catalog.find(study.benchmark).title)),
             SheetCell(state, self.visit.render("study_state", state=state)),
             *(_count(counts[name]) for name in _COUNTS),
             _number(progress.median_minutes, ".1f"),

@@ -44,7 +44,7 @@
 
       recentItem(entry, words) {
         const when = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" }).format(entry.at);
-        const said = words.item.replace("{role}", entry.role || words[entry.seat]).replace("{when}", when);
+        const said = words.item.replace("{role}", entry.role || words.participant).replace("{when}", when);
         const link = element("a", { href: entry.address }, element("strong", {}, entry.task), element("small", {}, said));
         const drop = { type: "button", class: "ab-unpick", "data-act": "forget", "data-address": entry.address, "aria-label": words.forget };
         return element("li", {}, link, element("button", drop, "×"));

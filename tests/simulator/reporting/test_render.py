@@ -86,6 +86,15 @@ def test_a_folder_holds_every_table_and_figure(tmp_path):
     assert (second["success"], second["success_low"]) == ("", "")
 
 
+def test_the_data_of_a_figure_do_not_replace_a_table_of_its_name(tmp_path):
+    section = Section(name=FIGURE.name, title="Means", tables=[TABLE], figures=[FIGURE])
+    written = write_report(Report(title="Means", sections=[section]), tmp_path, ("csv",))
+    assert [path.name for path in written[2:]] == [
+        *(f"{FIGURE.name}{end}" for end in (".csv", ".tex", "-figure.csv"))
+    ]
+    assert (tmp_path / f"{FIGURE.name}.csv").read_text("utf-8") == TABLE.to_csv()
+
+
 def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "out").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="out"):

@@ -74,6 +74,12 @@ def test_a_damaged_file_is_read_where_it_is_named(tmp_path: Path) -> None:
     assert (fault.line, fault.message) == (1, "id is missing")
 
 
+def test_a_table_of_others_is_not_taken_for_damaged_json(tmp_path: Path) -> None:
+    path = tmp_path / "b.tsv"
+    path.write_text("mark\tother\nx\ty\n", encoding="utf-8")
+    assert TABLES.find(path) == ()
+
+
 @pytest.mark.parametrize("first", ["sep=,\r\n", '\ufeff"sep=,"\n'])
 def test_excel_s_line_with_the_separator_is_skipped(tmp_path: Path, first: str) -> None:
     path = tmp_path / "b.csv"
