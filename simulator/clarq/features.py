@@ -26,7 +26,7 @@ import numpy as np
 
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
-from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci
+from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci, measured, resolve_pronouns
 from simulator.clarq.lexical import PATTERNS, clauses, correct, is_question, load_table, sentences, topics
 from simulator.clarq.task_index import Floats, indexed
 from trees import OPENING, Frontier, Language, Tree
@@ -38,6 +38,8 @@ ON_TOPIC = 0.2
 BRIEF = {"en": 110, "zh": 40}
 # Maximum share of unknown topics in a question about an option; a pair of characters may cross two words.
 UNKNOWN_SHARE = {"en": 0.0, "zh": 0.5}
+INTENDED_SHARE = 0.67  # the same in a remark about what the seeker is going to do
+BARE = 3  # maximum terms of an utterance that only names a thing, as in "paint type"
 TERSE = 3  # maximum topics of a terse utterance
 MEMORY = 14  # provider turns looked back on, so that a turn costs the same in a dialogue of any length
 
@@ -45,6 +47,7 @@ MEMORY = 14  # provider turns looked back on, so that a turn costs the same in a
 ASKED: Final = tuple(load_table("features")["asked"])
 NODE: Final = tuple(load_table("features")["node"])
 
+_MEASURE = {"en": r"how \g<measure> is \g<thing>?", "zh": r"多\g<measure>"}
 _ALTERNATIVES = {"en": " or ", "zh": "还是"}
 
 
@@ -83,6 +86,10 @@ class Reading:
         stated: the topics of the other sentences.
         all_generic: whether it only asks generic questions ("anything else?", "is that right?").
         generic_share: share of generic questions among the question sentences.
+        sums_up: whether it briefly asks whether several steps, or all there is to know, are right.
+        bare: whether it only names a thing ("paint type").
+        offers: whether it offers alternatives ("A or B?").
+        intends: whether it briefly says what the seeker is going to do.
         personal: whether it asks about the provider as a person.
         brief: whether the utterance is as short as people's are.
         terse: whether it has only a few topics.
@@ -102,6 +109,8 @@ class Reading:
         self.brief = len(utterance) <= BRIEF[language]
         if self.brief:
             utterance = PATTERNS[language]["fillers"].sub("", self.index.speller.correct(utterance))
+            utterance = PATTERNS[language]["measured"].sub(_MEASURE[language], utterance)
+            utterance = resolve_pronouns(utterance, language, self.index.about)
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given
         # Longer lines often repeat what was given, so there the given nodes keep their weight.
@@ -109,9 +118,10 @@ class Reading:
         self.utterance, self.language = utterance, language
         parts = sentences(utterance, language)
         self.asked = tuple(sentence for sentence in parts if is_question(sentence, language))
-        stated = (topics(sentence, language) for sentence in parts if sentence not in self.asked)
+        stated = (self._heard(sentence) for sentence in parts if sentence not in self.asked)
         self.stated = frozenset[str]().union(*stated)
-        self.confirming = bool(self.matches("confirming"))
+        self.sums_up = self.brief and bool(self.matches("sums_up"))
+        self.confirming = self.sums_up or bool(self.matches("confirming"))
         generic = [
             any(PATTERNS[language][name].search(sentence) for name in ("generic", "confirming"))
             for sentence in self.asked
@@ -120,8 +130,8 @@ class Reading:
         self.generic_share = sum(generic) / len(generic) if generic else 0.0
         self._situation = situation
         self.askings = _askings(self.asked or (utterance,), language)
-        self._topics = [topics(asking, language) for asking in self.askings]
-        spoken = self.stated.union(*self._topics)
+        self._topics = [self._heard(asking) for asking in self.askings]
+        self._spoken = spoken = self.stated.union(*self._topics)
         # A question without topics refers to the previous response; a greeting does not.
         self.pointing = not (spoken or self.all_generic) and bool(self.matches("pointing"))
         if self.pointing:
@@ -133,6 +143,11 @@ class Reading:
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
         self.personal = bool(self.matches("personal"))
         self.unknown = 1 - known / len(spoken) if spoken else 0.0
+        words = utterance.split() if language == "en" else utterance[1:]
+        named = [topic for topic in topics(utterance, language) if len(topic) > 1]
+        self.bare = not self.unknown and len(named) == len(words) <= BARE
+        self.offers = _ALTERNATIVES[language] in utterance
+        self.intends = self.brief and not self.asked and bool(self.matches("intends"))
         self.attributes = [asked_attribute(asking, language) for asking in self.askings]
         self.terse = len(spoken) <= TERSE
         # One row per asking, and a last row for the utterance.
@@ -141,21 +156,55 @@ class Reading:
         self._likeness, self._explanation_likeness = self.index.likeness(self._rows, self._excluded)
         self.likeness = self._likeness[:-1]
 
+    def _heard(self, text: str) -> frozenset[str]:
+        """Return the topics of a part of the utterance; in brief English, without light words."""
+        heard = topics(text, self.language)
+        return frozenset(filter(self.index.matters, heard)) if self.brief and self.language == "en" else heard
+
     def matches(self, name: str) -> re.Match[str] | None:
         """Return the first match of the pattern `name` in the utterance."""
         return PATTERNS[self.language][name].search(self.utterance)
 
     @cached_property
+    def asks_for_all(self) -> bool:
+        """Whether it is a brief summary of the task, or asks whether there is anything else."""
+        vague = self.brief and self.all_generic and not any(self.attributes)
+        open_ended = self.matches("open_ended") or not self._question_word
+        return self.sums_up or bool(vague and open_ended and not self.index.claiming(self._spoken))
+
+    @property
+    def _question_word(self) -> re.Match[str] | None:
+        return PATTERNS[self.language]["question_word"].search(self.utterance.lower())
+
+    def denies(self, node: str) -> bool:
+        """Return True if `node` does not tell the measure, property or number asked for in brief."""
+        language, told = self.language, self._situation.task.tree.by_index[node]
+        if not self.brief:
+            return False
+        has = topics(told.text, language) | topics(told.explanation or "", language)
+        things = measured(self.askings[0], language) & self.index.about if len(self.askings) == 1 else None
+        if things and things.isdisjoint(has):
+            return True
+        if match := self.matches("property"):
+            named = topics(match["thing"], language)
+            return bool(named) and not any(map(self.index.known, named))
+        if match := self.matches("counted"):
+            background = self._situation.task.background
+            text = ". ".join((told.text, *background.items, *background.skills))
+            counted = (number["thing"] for number in PATTERNS[language]["number"].finditer(text))
+            return match["thing"].lower() not in " ".join(counted).lower()
+        return False
+
+    @cached_property
     def settled_option(self) -> str | None:
-        """The only available node about an option in a brief yes/no question, as in "Pearl ones?"."""
-        word = PATTERNS[self.language]["question_word"].search(self.utterance.lower())
-        other = word or any(self.attributes) or self.matches("open_ended")
-        if not self.brief or other or self.unknown > UNKNOWN_SHARE[self.language]:
+        """The only available node about the options named in a brief choice, as in "Pearl ones?"."""
+        foreign = [each for each in self._spoken if self.index.matters(each) and not self.index.known(each)]
+        most = INTENDED_SHARE if self.intends else UNKNOWN_SHARE[self.language]
+        other = self._question_word or any(self.attributes) or self.matches("open_ended")
+        if not self.brief or other or len(foreign) > most * len(self._spoken):
             return None
-        named = self.index.named(self._rows)[-1]
-        about = (self.index.names + self.index.siblings + self.index.neighbours) @ named > 0
-        nodes = [node for node in self.available if about[self.index.column[node]]]
-        return nodes[0] if len(nodes) == 1 else None
+        nodes = self.index.claiming(self._spoken).intersection(self.available)
+        return min(nodes) if len(nodes) == 1 else None
 
     def settled_by(self, node: str) -> bool:
         """Return True if a node settles every attribute that is asked for."""

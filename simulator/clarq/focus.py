@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from simulator.clarq.lexical import (
@@ -22,6 +23,7 @@ from simulator.clarq.lexical import (
     ZH_PATTERNS,
     Placed,
     chinese_places,
+    clauses,
     english_words,
     load_table,
     sentences,
@@ -155,6 +157,8 @@ def _chinese_kinds(sentence: str) -> list[list[str]]:
 WHERE: Final = "where"
 SOURCE: Final = "source"
 HOW: Final = "how"
+WHY: Final = "why"
+_UNMEASURED: Final = frozenset((WHERE, SOURCE, HOW, WHY, "name", "maker", "count", "who"))
 
 
 class Attribute(NamedTuple):
@@ -181,6 +185,29 @@ def asked_attribute(asking: str, language: Language) -> str | None:
     """Return the attribute that an asking asks for; None for a choice or anything else."""
     matches = (name for name, attribute in _ATTRIBUTES[language].items() if attribute.asked.search(asking))
     return next(matches, None)
+
+
+def measured(asking: str, language: Language) -> frozenset[str]:
+    """Return the topics of the thing of which an asking wants to know a measure, if it does."""
+    name = asked_attribute(asking, language) or HOW
+    if name in _UNMEASURED:
+        return frozenset()
+    attribute = _ATTRIBUTES[language][name]
+    rest = attribute.explained.sub(" ", attribute.asked.sub(" ", asking))
+    return frozenset(topic for topic in topics(rest, language) if len(topic) > 1)
+
+
+def resolve_pronouns(utterance: str, language: Language, known: frozenset[str]) -> str:
+    """Return English with a question's pronoun replaced by what the clause before it names."""
+    word, pronoun = EN_PATTERNS["question_word"], EN_PATTERNS["pronoun"]
+    parts = [part for sentence in sentences(utterance, "en") for part in clauses(sentence, "en")]
+    for before, asking in pairwise(parts if language == "en" else ()):
+        words = [(each, topics(each, "en")) for each in english_words(before.rsplit(",")[-1])]
+        named = " ".join(each for each, meant in words if meant and meant <= known)
+        if named and word.search(asking.lower()) and not word.search(before.lower()):
+            meant = pronoun.sub(named, asking, count=1)
+            utterance = utterance.replace(asking, meant if topics(meant, "en") else f"{asking} {named}?")
+    return utterance
 
 
 def settled_attributes(

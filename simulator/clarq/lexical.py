@@ -83,7 +83,7 @@ _MISSPELT = {
     for language, pattern in {"en": r"\b(?:{})\b", "zh": "{}"}.items()
 }
 # 那 is often typed for 哪; if nothing else marks the sentence as a question, read it as 哪.
-_THAT_ZH = re.compile(rf"那(?=[{_LISTS['zh']['measures']}里儿些几])|(?<=[在去到往从])那(?![天时年边头])")
+_THAT_ZH = re.compile(rf"那(?=一?[{_LISTS['zh']['measures']}里儿些几])|(?<=[在去到往从])那(?![天时年边头])")
 
 # Each character with those that look similar.
 LOOKALIKES = {
@@ -174,6 +174,7 @@ def correct(text: str, language: Language) -> str:
     text = _MISSPELT[language].sub(lambda match: _MISSPELLINGS[match.group().lower()], text)
     if language == "en":
         return EN_PATTERNS["were"].sub("where", text)
+    text = ZH_PATTERNS["particle"].sub("吗", text)
     return text if ZH_PATTERNS["asks"].search(text) else _THAT_ZH.sub("哪", text)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.clarq.focus import asked_kinds, focus_of_text, settled_attributes, several_of
-from simulator.clarq.lexical import Speller, similar_topics, topics
+from simulator.clarq.lexical import PATTERNS, Speller, similar_topics, topics, words_of
 from trees import Task
 from trees.rules import LISTS, split_note
 
@@ -24,6 +24,7 @@ UNKNOWN = 0.25
 FLOOR = 0.5
 # Weight of a topic that is only probably meant.
 NEAR = 0.6
+NAMED = 0.2  # minimum share of an option's marks by which it is named
 MAX_DISTANCE = 2  # maximum distance of neighbours in a list
 CACHED_TASKS = 512
 
@@ -110,6 +111,11 @@ class TaskIndex:
             topics(task.background.task, language),
             *(option.topics for option in options),
         )
+        light = " ".join(words_of("light", language))
+        self._light = topics(light, language) if language == "en" else frozenset(light)
+        self._characters = frozenset(filter("\u4e00".__le__, "".join(self.about)))
+        self._marks = _marks(task)
+        self._claims = _claims(options, self._marks, list(zip(texts, explained, strict=True)))
         vocabulary = sorted(self.about.union(*both, *asked))
         self._row = {topic: row for row, topic in enumerate(vocabulary)}
         # Misspelt words are most often things or places.
@@ -158,6 +164,17 @@ class TaskIndex:
             known[row, list(cells)] = list(cells.values())
         return Rows(known, unknown, squares)
 
+    def claiming(self, spoken: Topics) -> frozenset[str]:
+        """Return the nodes that settle whether to take the options that `spoken` names most fully."""
+        characters = (self._pairs_with(topic) for topic in spoken - self._light if len(topic) == 1)
+        for said in (spoken, spoken.union(*characters)):
+            shares = [_share_named(said, marks) for marks in self._marks]
+            if most := max(shares, default=0.0):
+                break
+        claims = (claim for claim, share in zip(self._claims, shares, strict=True) if share >= most > 0)
+        nodes = tuple(self.column)
+        return frozenset(nodes[position] for claim in claims for position in claim)
+
     def settles(self, attribute: str) -> Floats:
         """Return 1 where a node settles `attribute`; shape (nodes,)."""
         return np.array([attribute in attributes for attributes in self._settled], dtype=float)
@@ -167,6 +184,11 @@ class TaskIndex:
         if topic in self.about:
             return 1.0
         return NEAR if self._similar_topics(topic) else 0.0
+
+    def matters(self, topic: str) -> bool:
+        """Return False for a foreign topic that is light, or a Chinese pair that crosses two words."""
+        light = topic in self._light or self._light & set(topic) or self._characters.issuperset(topic)
+        return topic in self.about or not light
 
     def _similar_topics(self, topic: str) -> tuple[str, ...]:
         """Return the topics that an unknown topic probably means, as a slip or a part of a word."""
@@ -255,6 +277,57 @@ def _options(task: Task) -> tuple[Option, ...]:
         Option(kind, entry_topics, frozenset(topic for topic in entry_topics if counts[topic] == 1))
         for kind, entry_topics in entries
     )
+
+
+def _marks(task: Task) -> list[dict[str, float]]:
+    """Return for each option the weighted topics by which people name it, without "a pot of".
+
+    What several options have counts less, and the last character in Chinese, which tells the kind, nothing.
+    """
+    bare = [PATTERNS[task.language]["container"].sub("", split_note(entry)[0]) for _, entry in _entries(task)]
+    counts = Counter(topic for name in bare for topic in topics(name, task.language))
+    return [
+        dict.fromkeys(name[-1:] if task.language == "zh" else (), 0.0)
+        | {topic: counts[topic] ** -2.0 for topic in topics(name, task.language)}
+        for name in bare
+    ]
+
+
+def _share_named(spoken: Topics, marks: Mapping[str, float]) -> float:
+    return sum(marks[topic] for topic in marks if topic in spoken) / max(sum(marks.values()), FLOOR)
+
+
+def _claims(
+    options: Sequence[Option], marks: Sequence[Mapping[str, float]], texts: Sequence[tuple[Topics, Topics]]
+) -> list[set[int]]:
+    """Return for each option the positions of the nodes that settle whether to take it.
+
+    A node claims the options that its text or explanation names, those akin to the ones in the text, and if
+    there are none, the free ones next to them: the more it names, the nearer.
+    """
+    positions, kinds = range(len(marks)), [option.kind for option in options]
+    words = [option.topics.union(mark) for option, mark in zip(options, marks, strict=True)]
+    akin = [{j for j in positions if kinds[i] == kinds[j] and words[i] & words[j]} for i in positions]
+    named = [
+        [{i for i in positions if _share_named(said, marks[i]) >= NAMED} for said in both] for both in texts
+    ]
+    claimed = [told.union(mentioned, *(akin[i] for i in told)) for told, mentioned in named]
+    free = set(positions).difference(*claimed)
+    for (told, mentioned), claim in zip(named, claimed, strict=True):
+        counts = Counter(kinds[i] for i in told | mentioned)
+        reach = {i: MAX_DISTANCE + 1 - counts[kinds[i]] for i in told if len(akin[i]) == 1}
+        claim.update(
+            j
+            for i in reach
+            for j in range(i - reach[i], i + reach[i] + 1)
+            if free >= {*range(i, j), j, *range(j, i)} - {i} and kinds[i] == kinds[j]
+        )
+    shared = [
+        [len(words[i] & text.union(more)) if i in claim else -1 for i in positions]
+        for claim, (text, more) in zip(claimed, texts, strict=True)
+    ]
+    most = [max(column) for column in zip(*shared, strict=True)]
+    return [{node for node, row in enumerate(shared) if row[i] == most[i] >= 0} for i in positions]
 
 
 def _named_options(options: Sequence[Option], text: Topics) -> list[int]:

@@ -14,12 +14,14 @@ from typing import Final
 from personas.templates import render
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.clarq.features import Reading
+from simulator.clarq.focus import WHY
 from simulator.clarq.lexical import PATTERNS, load_table, terms, topic_of, topics, unite_synonyms
 from simulator.clarq.ranker import Assessment, Ranker, builtin_ranker
 from simulator.clarq.task_index import Floats, indexed
 from trees import OPENING, Node
 
 _VARIANTS = 5  # wordings in every Response II template
+_TOO_SOON = 1.0  # log-odds by which a node that is not available yet fits better than the best
 _REPEATS = 0.35  # similarity to a given node above which a question counts as already answered
 
 
@@ -96,21 +98,35 @@ def single_node(assessment: Assessment) -> str | None:
     reading = assessment.reading
     if not reading.available or not asks_about_task(reading) or repeated_node(assessment):
         return None
-    if reading.pointing:
-        return _node_pointed_at(reading, assessment.chances)
-    if assessment.best < 0:
-        node = _node_pointed_at(reading, assessment.chances) if reading.asks_more else None
-        return node if node is not None and reading.settled_by(node) else reading.settled_option
-    return reading.available[assessment.best]
+    if reading.settled_option:
+        return reading.settled_option
+    if reading.pointing or assessment.best < 0:
+        points = reading.pointing or reading.asks_more
+        node = _node_pointed_at(reading, assessment.chances) if points else None
+        # What is pointed at is the answer, unless a reason is asked for.
+        answers = reading.pointing and WHY not in reading.attributes
+        return node if node is not None and (answers or reading.settled_by(node)) else None
+    node = reading.available[assessment.best]
+    return node if _answers(assessment, node) else None
 
 
 def several_nodes(assessment: Assessment) -> tuple[str, ...]:
     """Return the nodes that the multi-info provider gives."""
     reading = assessment.reading
     walks = reading.available and not reading.pointing and asks_about_task(reading)
-    if not walks or repeated_node(assessment):
+    if not walks or reading.settled_option or repeated_node(assessment):
         return tuple(filter(None, [single_node(assessment)]))
-    return tuple(reading.available[position] for position in assessment.several)
+    nodes = (reading.available[position] for position in assessment.several)
+    return tuple(node for node in nodes if _answers(assessment, node))
+
+
+def _answers(assessment: Assessment, node: str) -> bool:
+    """Return False if a brief question asks for what `node` does not tell, or what a later one tells."""
+    reading = assessment.reading
+    hasty = reading.brief and not reading.offers
+    later = set(reading.index.column).difference(reading.available, reading.given) if hasty else ()
+    too_soon = any(assessment.fit(other) > assessment.fit(node) + _TOO_SOON for other in later)
+    return not (too_soon or reading.denies(node))
 
 
 def _chances_by_node(assessment: Assessment) -> dict[str, float]:
@@ -127,10 +143,16 @@ def asks_about_task(reading: Reading) -> bool:
     The ranker has learned from seekers who always ask; it would answer "Thanks!" because most turns are
     answered. On the published dialogues this rule changes next to nothing.
     """
-    if reading.personal or not reading.on_topic:
+    if reading.personal or not reading.on_topic or reading.asks_for_all:
         return False
     # People omit question marks.
-    asks = (reading.asked, reading.matches("asks_something"), states_lack(reading))
+    asks = (
+        reading.asked,
+        reading.matches("asks_something"),
+        states_lack(reading),
+        reading.intends and reading.settled_option,
+        reading.bare,
+    )
     return reading.pointing or any(map(bool, asks))
 
 
@@ -181,7 +203,7 @@ def unanswered_type(assessment: Assessment) -> Classification:
         if reading.stated & about:
             return Classification(TurnType.WHOLE_TASK, reason("sums_up"))
         return Classification(TurnType.VAGUE, reason("empty"))
-    if reading.all_generic:
+    if reading.all_generic or reading.asks_for_all:
         if reading.stated & about or reading.confirming:
             return Classification(TurnType.WHOLE_TASK, reason("all"))
         return Classification(TurnType.VAGUE, reason("anything_else"))

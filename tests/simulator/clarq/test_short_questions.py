@@ -10,7 +10,7 @@ from simulator.clarq.players.experts_offline import OfflineExperts
 
 # Shares answered as a careful person would, a little below the current values so that a drop is noticed;
 # raise them when the experts improve.
-FLOORS = {"en": 0.94, "zh": 0.885}
+FLOORS = {"en": 0.955, "zh": 0.92}
 ENTRY = {"kind": "plain", "half": "dev", "said": "Which peak?", "answers": ["1"]}
 
 
