@@ -41,7 +41,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             known="offline/item, provider/model or script:FILE",
             default="offline/item",
             error_rates={
-                "offline/item": (ErrorRate("en", 11, 89, 0.06, 0.19), ErrorRate("zh", 16, 40, 0.30, 0.50))
+                "offline/item": (ErrorRate("en", 23, 87, 0.17, 0.35), ErrorRate("zh", 14, 60, 0.15, 0.33))
             },
         ),
         SeatSpec(

@@ -35,7 +35,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             known="offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE",
             default="offline/experts",
             error_rates={
-                "offline/experts": (ErrorRate("en", 11, 115, 0.05, 0.15), ErrorRate("zh", 7, 80, 0.03, 0.15))
+                "offline/experts": (ErrorRate("en", 14, 119, 0.07, 0.17), ErrorRate("zh", 11, 84, 0.06, 0.21))
             },
         ),
     ),
