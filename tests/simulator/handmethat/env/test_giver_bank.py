@@ -39,9 +39,9 @@ def test_nine_in_ten_answers_are_right(rows, language: str, half: str) -> None:
 def test_yes_and_no_answers_reveal_nothing_more(rows) -> None:
     """No answer in the bank, right or wrong, names anything its question did not ask for."""
     revealing = [
-        (row.text, row.answer.text, sorted(row.told))
+        (row.text, row.answer.text, sorted(row.revealed))
         for row in rows
-        if row.answer.kind in ("yes", "no", "indifferent", "unknown") and row.told
+        if row.answer.kind in ("yes", "no", "indifferent", "unknown") and row.revealed
     ]
     assert not revealing
 
