@@ -63,7 +63,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         (
             "run handmethat --mode foo",
@@ -77,19 +77,19 @@ MISTAKES = [
         ),
     ],
 )
-def test_a_wrong_value_is_told_in_our_words(folder, monkeypatch, capsys, command, said):
+def test_a_wrong_value_is_told_in_our_words(folder, monkeypatch, capsys, command, message):
     assert askback(monkeypatch, command) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("command", "named"), MISTAKES, ids=[command for command, _ in MISTAKES])
 def test_a_mistake_is_one_sentence(folder, monkeypatch, capsys, command, named):
     assert askback(monkeypatch, command) == 1
-    said = capsys.readouterr()
-    assert len(said.err.splitlines()) == 1
-    assert said.err.startswith("askback: ")
-    assert all(word in said.err for word in named)
-    assert "[Errno" not in said.err
+    output = capsys.readouterr()
+    assert len(output.err.splitlines()) == 1
+    assert output.err.startswith("askback: ")
+    assert all(word in output.err for word in named)
+    assert "[Errno" not in output.err
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_a_run_with_failures_says_why_and_the_same_command_plays_them_again(fold
     with monkeypatch.context() as during:
         during.setattr(type(MACHINE), "score", broken)
         assert askback(during, "run clarq --limit 2") == 1
-    said = capsys.readouterr().out
-    assert "2 failed: RuntimeError: the scales are out of order" in said
-    assert "same command" in said
+    output = capsys.readouterr().out
+    assert "2 failed: RuntimeError: the scales are out of order" in output
+    assert "same command" in output
     assert askback(monkeypatch, "run clarq --limit 2") == 0
     assert "2 completed" in capsys.readouterr().out
 
@@ -144,15 +144,15 @@ def test_the_app_names_a_log_that_it_cannot_make(folder, monkeypatch, capsys):
 )
 def test_the_app_names_a_study_that_it_cannot_hold(folder, monkeypatch, capsys, file, named):
     assert askback(monkeypatch, f"app --study {file} --port {free_port()}") == 1
-    said = " ".join(capsys.readouterr().err.split())
-    assert all(name in said for name in named)
+    message = " ".join(capsys.readouterr().err.split())
+    assert all(name in message for name in named)
 
 
 def test_study_files_go_to_their_benchmarks():
     benchmarks = ("ambibench", "ambient", "ambik")
     files = [file for name in benchmarks for file in find_studies(SIMULATOR / name / "studies")]
-    found = read_studies(files)
-    counts = {name: len(studies) for name, studies in found.items() if studies}
+    grouped = read_studies(files)
+    counts = {name: len(studies) for name, studies in grouped.items() if studies}
     assert counts == {"ambibench": 3, "ambient": 2, "ambik": 4}
-    assert all(study.benchmark == name for name, some in found.items() for study in some)
+    assert all(study.benchmark == name for name, group in grouped.items() for study in group)
     assert read_studies(None) == {}

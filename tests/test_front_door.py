@@ -52,8 +52,8 @@ print(sorted(set(sys.modules) & set({heavy!r})), file=sys.stderr)
 
 
 def test_every_benchmark_has_the_common_commands():
-    wanted = {f"{verb} {name}" for name in catalog.names() for verb in ("run", "report", "stats")}
-    assert wanted <= benchmark_commands().keys()
+    expected = {f"{verb} {name}" for name in catalog.names() for verb in ("run", "report", "stats")}
+    assert expected <= benchmark_commands().keys()
 
 
 @pytest.mark.slow
@@ -71,9 +71,11 @@ COMMANDS = {**app.COMMANDS, **benchmark_commands()}
 @pytest.mark.slow
 @pytest.mark.each("name", [*COMMANDS, *app.GROUPS])
 def test_a_command_says_what_it_is_for(name):
-    told = CliRunner().invoke(app.cli, [*name.split(), "--help"], env={"COLUMNS": "200"}, prog_name="askback")
-    assert told.exit_code == 0, told.output
-    assert f"Usage: askback {name} [OPTIONS]" in told.output
+    result = CliRunner().invoke(
+        app.cli, [*name.split(), "--help"], env={"COLUMNS": "200"}, prog_name="askback"
+    )
+    assert result.exit_code == 0, result.output
+    assert f"Usage: askback {name} [OPTIONS]" in result.output
 
 
 @pytest.mark.each("name", [name for name in COMMANDS if isinstance(COMMANDS[name].place, str)])
@@ -120,8 +122,8 @@ def test_what_benchmarks_bring_is_where_it_is_said_to_be(tmp_path):
 
 
 def test_the_version_is_that_of_the_package():
-    told = CliRunner().invoke(app.cli, ["--version"])
-    assert (told.exit_code, told.output) == (0, f"askback {version('askback')}\n")
+    result = CliRunner().invoke(app.cli, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"askback {version('askback')}\n")
 
 
 def test_commands_of_a_benchmark_that_cannot_be_imported_say_why(monkeypatch):

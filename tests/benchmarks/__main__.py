@@ -63,7 +63,7 @@ def main() -> int:
         chosen.json.write_text(as_json(measured) + "\n", encoding="utf-8")
     if chosen.markdown:
         chosen.markdown.write_text(markdown(measured) + "\n", encoding="utf-8")
-    missed = [row.work for row in measured if row.kept is False]
+    missed = [row.work for row in measured if row.met is False]
     console.print(f"{len(measured)} rows; goals missed: {', '.join(missed) or 'none'}", *failed, sep="\n")
     return int(bool(missed or failed))
 

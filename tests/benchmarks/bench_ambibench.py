@@ -48,10 +48,12 @@ ITEMS = generate_multiple(2, per_cell=8)
 def plain_texts(per_cell: int) -> list[str]:
     """Texts of episodes, with nothing around them."""
     random = Random(0)
-    found = []
+    texts = []
     for feature in FEATURES:
         pair = pair_of(feature)
-        lists = [[slot_words(value_name(one, value)) for value in (True, False)] for one in PAIRS[pair]]
+        lists = [
+            [slot_words(value_name(component, value)) for value in (True, False)] for component in PAIRS[pair]
+        ]
         place = slot_words("indoor")
         for form in FORMATS:
             line = "\n{} {} {}\n>{}" if form == "arrow" else "\nQ: {} {} {}\nA: {}"
@@ -61,8 +63,8 @@ def plain_texts(per_cell: int) -> list[str]:
                     a, b = random.getrandbits(1), random.getrandbits(1)
                     words = random.choice(lists[0][a]), random.choice(lists[1][b]), random.choice(place)
                     text += line.format(*words, "XY"[a])
-                found.append(text)
-    return found
+                texts.append(text)
+    return texts
 
 
 def plain_counts(prompts: Sequence[Prompt]) -> Counter[object]:

@@ -30,17 +30,17 @@ class Asked(NamedTuple):
     episode: str
     half: str
     language: str
-    manner: str
+    style: str
     kind: str
     facts: frozenset[str]
     text: str
     answer: Answer
-    told: frozenset[str]
+    revealed: frozenset[str]
 
     @property
     def right(self) -> bool:
         """Return True if the answer is of the expected kind and says exactly what was asked."""
-        return self.answer.kind == self.kind and self.told == self.facts
+        return self.answer.kind == self.kind and self.revealed == self.facts
 
 
 def ask_all(bank: Mapping[str, Sequence[Sequence[Any]]]) -> list[Asked]:
@@ -48,17 +48,17 @@ def ask_all(bank: Mapping[str, Sequence[Sequence[Any]]]) -> list[Asked]:
     tasks = {task.id: task for task in load_tasks()}
     rows = []
     for episode, questions in bank.items():
-        for half, language, manner, kind, facts, text in questions:
-            found = answer(tasks[episode], text, language)
-            told = facts_of(tasks[episode], found)
-            rows.append(Asked(episode, half, language, manner, kind, frozenset(facts), text, found, told))
+        for half, language, style, kind, facts, text in questions:
+            reply = answer(tasks[episode], text, language)
+            revealed = facts_of(tasks[episode], reply)
+            rows.append(Asked(episode, half, language, style, kind, frozenset(facts), text, reply, revealed))
     return rows
 
 
-def facts_of(task: Task, found: Answer) -> frozenset[str]:
+def facts_of(task: Task, reply: Answer) -> frozenset[str]:
     """Return what an answer reveals: ``type``, ``place``, ``color`` and so on."""
-    keys = {FACTS.get(mention.key, mention.key) for mention in read_mentions(task.world, found.text)}
-    if found.key.split("+") == ["destination"] * (found.key.count("+") + 1):
+    keys = {FACTS.get(mention.key, mention.key) for mention in read_mentions(task.world, reply.text)}
+    if reply.key.split("+") == ["destination"] * (reply.key.count("+") + 1):
         keys = {"destination" if key == "place" else key for key in keys}
     return frozenset(keys)
 
@@ -73,14 +73,14 @@ def rows() -> Iterator[Row]:
     asked = ask_all(yaml.safe_load(BANK.read_text(encoding="utf-8")))
     for half in ("dev", "held"):
         for language in ("en", "zh"):
-            found = share([row for row in asked if (row.half, row.language) == (half, language)])
+            interval = share([row for row in asked if (row.half, row.language) == (half, language)])
             yield Row(
                 work=f"HandMeThat: questions that the human answers rightly, {half}, {language}",
-                ours=found.value,
+                ours=interval.value,
                 unit="",
                 goal=FLOOR,
                 more=True,
-                remark=f"{found.low:.3f} to {found.high:.3f} of {found.n}",
+                remark=f"{interval.low:.3f} to {interval.high:.3f} of {interval.n}",
             )
 
 

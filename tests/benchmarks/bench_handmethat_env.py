@@ -43,7 +43,7 @@ def make_task(seed: int) -> Task:
     """A household whose human wants some food."""
     world, state = sample_scene(Random(seed))
     meaning = Meaning("bring_me", describe({"class": "FOOD"}))
-    meant = tuple((one, None) for one in entities(matching(world, state, meaning.description)))
+    meant = tuple((entity, None) for entity in entities(matching(world, state, meaning.description)))
     return Task(
         id=f"task-bring_me-0-{seed}-1",
         level=1,
@@ -97,7 +97,7 @@ def play(env: gymnasium.Env[Any, str], tasks: Sequence[Task], scripts: Sequence[
 
 
 def best(played: Sequence[Played]) -> Played:
-    return Played(min(one.reset for one in played), max(one.rate for one in played))
+    return Played(min(run.reset for run in played), max(run.rate for run in played))
 
 
 def demonstrations(tasks: Sequence[Task]) -> float:

@@ -19,12 +19,12 @@ from simulator.handmethat.data import Packed, episode_files, load_tasks, write_p
 from simulator.handmethat.files.episode import file_text, read_file
 
 
-def typical(do: Callable[[Any], object], some: Iterable[Any]) -> float:
+def typical(do: Callable[[Any], object], arguments: Iterable[Any]) -> float:
     """CPU milliseconds of doing it once (the median)."""
     taken = []
-    for one in some:
+    for argument in arguments:
         begun = time.process_time()
-        do(one)
+        do(argument)
         taken.append(time.process_time() - begun)
     return 1000 * median(taken)
 

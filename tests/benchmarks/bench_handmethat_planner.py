@@ -49,13 +49,13 @@ class Times:
     def measure(self, name: str, do: Callable[[], T]) -> T:
         """Call `do` and record how long it took."""
         start = time.process_time()
-        found = do()
+        result = do()
         self._spent.setdefault(name, []).append(time.process_time() - start)
-        return found
+        return result
 
-    def of(self, name: str) -> list[float]:
+    def milliseconds(self, name: str) -> list[float]:
         """Return the time of each call in milliseconds."""
-        return [1000 * one for one in self._spent[name]]
+        return [1000 * seconds for seconds in self._spent[name]]
 
 
 def households(seed: int) -> Iterator[Sampled]:
@@ -70,9 +70,9 @@ def households(seed: int) -> Iterator[Sampled]:
         yield Sampled(template, world, state, goal, find_targets(world, state, goal, True))
 
 
-def weigh(one: Sampled, times: Times) -> None:
+def weigh(case: Sampled, times: Times) -> None:
     """Measure plans, estimates and rewards of a household."""
-    _, world, state, goal, targets = one
+    _, world, state, goal, targets = case
     order = range(len(goal.subgoals))
     times.measure("plan of a goal", lambda: plan_goal(world, state, goal, order, targets, Random(0)))
     grounding = times.measure("grounding", lambda: ground(world, targets.grounded))
@@ -93,9 +93,9 @@ def weigh(one: Sampled, times: Times) -> None:
         times.measure("estimate", partial(lambda now: graph.estimate(grounding.encode(now), aim), after))
 
 
-def compare(one: Sampled, shortest: Counter[int]) -> None:
+def compare(case: Sampled, shortest: Counter[int]) -> None:
     """Count how much longer plans are, subgoal by subgoal, than those of searches that end in time."""
-    _, world, state, goal, targets = one
+    _, world, state, goal, targets = case
     for subgoal in goal.subgoals:
         plan = plan_subgoal(world, state, subgoal, targets)
         assert plan is not None
@@ -124,7 +124,7 @@ def rows() -> Iterator[Row]:
         weigh(household, times)
         compare(household, longer)
     for name in ("plan of a goal", *(f"rewards: {quest}" for quest in QUESTS), "grounding", "estimate"):
-        yield Row(work=f"HandMeThat: {name}", ours=fmean(times.of(name)), unit="ms", remark="CPU")
+        yield Row(work=f"HandMeThat: {name}", ours=fmean(times.milliseconds(name)), unit="ms", remark="CPU")
     yield Row(
         work="HandMeThat: plans of subgoals that are as short as can be",
         ours=longer[0] / longer.total(),

@@ -49,21 +49,21 @@ def make_pool(seed: int, quest: Quest) -> tuple[Callable[[], Pool | None], Pool 
     random = Random(seed)
     world, state = sample_scene(Random(seed + 1))
     subclasses = random.sample(["fruit", "vegetable", "tableware", "box", "paper_product", "protein"], 3)
-    things = [one for subclass in subclasses for one in entities(world.of(subclass))]
+    things = [entity for subclass in subclasses for entity in entities(world.of(subclass))]
     names = ("table", "refrigerator", "cabinet", "sink", "box#0", "box#1", "box#2", "floor")
     arguments: Mapping[Quest, tuple[str | None, ...]] = {
         "bring_me": (None,),
         "move_to": names,
         "change_state": ("clean", "slice"),
     }
-    wanted = {one for one in things if random.random() < 0.5}
-    before = 3 * len(wanted)
+    desired = {entity for entity in things if random.random() < 0.5}
+    before = 3 * len(desired)
     values: dict[Grounding, float] = {}
-    for one in things:
+    for entity in things:
         for argument in arguments[quest]:
-            helps = one in wanted and argument in (None, "refrigerator", "box#0", "clean")
-            values[one, argument] = -before + (3.0 if helps else random.choice([1.0, 0.0, -2.0]))
-    worth = _Worth(values, tuple(one for one, value in values.items() if value > -before))
+            helps = entity in desired and argument in (None, "refrigerator", "box#0", "clean")
+            values[entity, argument] = -before + (3.0 if helps else random.choice([1.0, 0.0, -2.0]))
+    worth = _Worth(values, tuple(grounding for grounding, value in values.items() if value > -before))
     places = _Places(tuple(world.entity(name) for name in names))
 
     def make() -> Pool | None:
@@ -109,10 +109,10 @@ def rows() -> Iterator[Row]:
             _, pool = make_pool(seed, quest)
             if pool is None:
                 continue
-            said = enumerate_utterances(pool, rules)
-            sparse, rsa = best_of(partial(Rsa, pool, said, rules))
-            whole, listener = best_of(partial(dense, pool, said))
-            heard = np.array([rsa.listener(utterance) for utterance in range(len(said))]).T
+            utterances = enumerate_utterances(pool, rules)
+            sparse, rsa = best_of(partial(Rsa, pool, utterances, rules))
+            whole, listener = best_of(partial(dense, pool, utterances))
+            heard = np.array([rsa.listener(utterance) for utterance in range(len(utterances))]).T
             assert np.abs(listener - heard).max() < 1e-12
             ours.append(sparse)
             theirs.append(whole)

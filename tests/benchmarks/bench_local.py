@@ -77,11 +77,11 @@ def requests(count: int, seed: int, **fields: Any) -> list[Request]:
     asks = "You plan what a kitchen robot does next. Name four steps that are possible, one per line, A to D."
     examples = [Message("system", asks)]
     for number in range(2):
-        said = "\n".join(
+        answer = "\n".join(
             f"{letter}) take {THINGS[number + place]} and put it on the counter"
             for place, letter in enumerate("ABCD")
         )
-        examples += [Message("user", scene(random.Random(number), 15)), Message("assistant", said)]
+        examples += [Message("user", scene(random.Random(number), 15)), Message("assistant", answer)]
     asked = Request(messages=tuple(examples), shared=len(examples), **fields)
     return [
         replace(asked, messages=(*asked.messages, Message("user", scene(chance, 20)))) for _ in range(count)
@@ -91,10 +91,10 @@ def requests(count: int, seed: int, **fields: Any) -> list[Request]:
 async def ours(asked: Sequence[Request], *, shared: bool, together: int) -> Measured:
     """Through the interface that runs use."""
     model = load_model(MODEL, ModelOptions(device="cpu", threads=1, together=together))
-    wanted = [one if shared else replace(one, shared=0) for one in asked]
-    await model.complete(replace(wanted[0], max_tokens=1))  # warm
+    requested = [request if shared else replace(request, shared=0) for request in asked]
+    await model.complete(replace(requested[0], max_tokens=1))  # warm
     start = time.process_time()
-    answers = await asyncio.gather(*map(model.complete, wanted))
+    answers = await asyncio.gather(*map(model.complete, requested))
     seconds = time.process_time() - start
     await model.close()
     return Measured(
@@ -120,23 +120,23 @@ def by_the_library(asked: Sequence[Request]) -> Measured:
         model = transformers.AutoModelForCausalLM.from_pretrained(weights_of(MODEL)).eval()
     texts, numbers, written = [], [], 0
     start = time.process_time()
-    for one in asked:
-        said = [{"role": message.role, "content": message.content} for message in one.messages]
+    for request in asked:
+        messages = [{"role": message.role, "content": message.content} for message in request.messages]
         inputs = tokenizer.apply_chat_template(
-            said, add_generation_prompt=True, return_tensors="pt", return_dict=True
+            messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
         )
-        settings: dict[str, Any] = {"max_new_tokens": one.max_tokens, "do_sample": False}
-        if one.stop:
-            settings |= {"stop_strings": list(one.stop), "tokenizer": tokenizer}
+        settings: dict[str, Any] = {"max_new_tokens": request.max_tokens, "do_sample": False}
+        if request.stop:
+            settings |= {"stop_strings": list(request.stop), "tokenizer": tokenizer}
         with torch.inference_mode():
             out = model.generate(**inputs, **settings, return_dict_in_generate=True, output_logits=True)
         tokens = out.sequences[0, inputs["input_ids"].shape[1] :]
         written += len(tokens)
         text = tokenizer.decode(tokens, skip_special_tokens=True)
-        texts.append(min((text.partition(stop)[0] for stop in one.stop), key=len, default=text))
-        if one.top_logprobs:
+        texts.append(min((text.partition(stop)[0] for stop in request.stop), key=len, default=text))
+        if request.top_logprobs:
             logprobs = torch.log_softmax(out.logits[0][0].float(), dim=-1)
-            numbers += torch.topk(logprobs, one.top_logprobs).values.tolist()
+            numbers += torch.topk(logprobs, request.top_logprobs).values.tolist()
     return Measured(time.process_time() - start, written, texts, numbers)
 
 

@@ -37,7 +37,7 @@ class Utterance(NamedTuple):
     benchmark: str
     language: Language
     item: str
-    manner: str
+    style: str
     expected: str
     text: str
 
@@ -98,7 +98,7 @@ def rows() -> Iterator[Row]:
             )
             if "--misses" in sys.argv:
                 for each in misses:
-                    asked_of = f"{file} {each.item} {each.manner}"
+                    asked_of = f"{file} {each.item} {each.style}"
                     print(f"{asked_of}: {each.text} -> {each.answer()}, not {each.expected}")
 
 

@@ -30,36 +30,36 @@ async def answered(experts: Experts, language: Language) -> Answered:
     return [(question, await answer(experts, question)) for question in load_questions(language)]
 
 
-def rate(found: Answered, wanted: Callable[[Question], bool] = lambda question: True) -> Interval:
+def rate(pairs: Answered, included: Callable[[Question], bool] = lambda question: True) -> Interval:
     """Return the share of `wanted` questions answered as a careful person would, resampled by task."""
-    kept = [(question, given) for question, given in found if wanted(question)]
-    right = [float(given in question.answers) for question, given in kept]
-    return cluster_bootstrap(right, [question.task.id for question, _ in kept])
+    chosen = [(question, given) for question, given in pairs if included(question)]
+    right = [float(given in question.answers) for question, given in chosen]
+    return cluster_bootstrap(right, [question.task.id for question, _ in chosen])
 
 
 def main() -> None:
     """Print the rates by language, half and kind."""
-    found = {language: asyncio.run(answered(OfflineExperts(), language)) for language in LANGUAGES}
+    pairs = {language: asyncio.run(answered(OfflineExperts(), language)) for language in LANGUAGES}
     table = Table(
         "", *(f"{language}" for language in LANGUAGES), title="Short questions answered as a person would"
     )
     rows: list[tuple[str, Callable[[Question], bool]]] = [("all", lambda question: True)]
-    rows += [(half, partial(lambda wanted, question: question.half == wanted, half)) for half in HALVES]
+    rows += [(half, partial(lambda value, question: question.half == value, half)) for half in HALVES]
     rows += [
         ("a node answers", lambda question: question.kind in ANSWERED),
         ("no node answers", lambda question: question.kind in REFUSED),
     ]
-    rows += [(kind, partial(lambda wanted, question: question.kind == wanted, kind)) for kind in KINDS]
-    for name, wanted in rows:
-        table.add_row(name, *(_shown(rate(found[language], wanted)) for language in LANGUAGES))
+    rows += [(kind, partial(lambda value, question: question.kind == value, kind)) for kind in KINDS]
+    for name, included in rows:
+        table.add_row(name, *(_shown(rate(pairs[language], included)) for language in LANGUAGES))
     console = Console()
     console.print(table)
     if "--misses" in sys.argv:
-        for question, given in (pair for language in LANGUAGES for pair in found[language]):
+        for question, given in (pair for language in LANGUAGES for pair in pairs[language]):
             if given not in question.answers:
                 right = "/".join(sorted(question.answers))
                 about = f"{question.task.language} {question.task.id} {question.kind} {question.half}"
-                console.print(f"{about}: {question.said} -> {given}, not {right}", highlight=False)
+                console.print(f"{about}: {question.text} -> {given}, not {right}", highlight=False)
 
 
 def _shown(share: Interval) -> str:

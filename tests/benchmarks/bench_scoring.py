@@ -49,17 +49,17 @@ def label_by_label(prompts: Sequence[Prompt]) -> tuple[float, list[list[float]]]
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights_of(MODEL))
         model = transformers.AutoModelForCausalLM.from_pretrained(weights_of(MODEL)).eval()
     start = time.perf_counter()
-    found = list[list[Any]]()
+    table = list[list[Any]]()
     for prompt in prompts:
-        found.append([])
+        table.append([])
         for k in range(1, len(prompt.examples) + 1):
             inputs = tokenizer(shown_text(prompt, k), return_tensors="pt")
             label = tokenizer(completion(prompt, k))["input_ids"][0]
             with torch.inference_mode():
                 logprobs = torch.log_softmax(model(**inputs).logits[0, -1], dim=-1)
             torch.topk(logprobs, 20)
-            found[-1].append(logprobs[label].item())
-    return (time.perf_counter() - start) / len(prompts), found
+            table[-1].append(logprobs[label].item())
+    return (time.perf_counter() - start) / len(prompts), table
 
 
 def rows() -> Iterator[Row]:
@@ -74,7 +74,7 @@ def rows() -> Iterator[Row]:
     asyncio.run(model.close())
     looped, expected = label_by_label(prompts[:1])
     ours = [position.logprob for position in scored[0].positions]
-    assert max(abs(one - other) for one, other in zip(ours, expected[0], strict=True)) < CLOSE
+    assert max(abs(value - reference) for value, reference in zip(ours, expected[0], strict=True)) < CLOSE
     yield Row(
         work=f"AmbiBench: a prompt of 20 labels, {MODEL}",
         ours=single,

@@ -49,8 +49,8 @@ class Played:
     @property
     def questions(self) -> int:
         """The seeker's lines without the first one and the goodbye."""
-        said = [line.text for line in self.lines if line.seat == SEEKER]
-        return sum(not is_farewell(text) for text in said[1:])
+        texts = [line.text for line in self.lines if line.seat == SEEKER]
+        return sum(not is_farewell(text) for text in texts[1:])
 
 
 async def play(task: Task, seed: int = 0) -> Played:
@@ -101,9 +101,9 @@ def main() -> None:
                 name,
                 language,
                 f"{success.value:.2f} \\[{success.low:.2f}, {success.high:.2f}] of {success.n}",
-                f"{sum(one.questions for one in played) / max(1, len(played) - len(left)):.1f}",
+                f"{sum(outcome.questions for outcome in played) / max(1, len(played) - len(left)):.1f}",
                 str(len(left)),
-                str(sum(len(one.missing) for one in left)),
+                str(sum(len(outcome.missing) for outcome in left)),
             )
             for dialogue in left if arguments.misses else ():
                 console.rule(f"{language} {dialogue.task.id}: {', '.join(dialogue.missing)}")

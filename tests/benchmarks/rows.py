@@ -46,7 +46,7 @@ class Row:
         return self.ours / self.theirs if self.theirs else None
 
     @property
-    def kept(self) -> bool | None:
+    def met(self) -> bool | None:
         """Return whether the goal is reached; None where there is none."""
         value = self.ours if self.goal_of == "ours" else self.ratio
         if self.goal is None or value is None:
@@ -89,7 +89,7 @@ COLUMNS = ("work", "peer or floor", "theirs", "ours", "ratio", "goal", "kept")
 def cells(row: Row) -> tuple[str, ...]:
     """Return a row as text, in the order of `COLUMNS`."""
     sign = "≥" if row.more else "≤"
-    of = "ratio " if row.goal_of == "ratio" else ""
+    prefix = "ratio " if row.goal_of == "ratio" else ""
     unit = "" if row.goal_of == "ratio" else f" {row.unit}".rstrip()
     return (
         row.work,
@@ -97,8 +97,8 @@ def cells(row: Row) -> tuple[str, ...]:
         "" if row.theirs is None else f"{_number(row.theirs)} {row.unit}".rstrip(),
         f"{_number(row.ours)} {row.unit}".rstrip() + (f" ({row.remark})" if row.remark else ""),
         "" if row.ratio is None else _number(row.ratio),
-        "" if row.goal is None else f"{of}{sign} {row.goal:g}{unit}",
-        {None: "", True: "yes", False: "NO"}[row.kept],
+        "" if row.goal is None else f"{prefix}{sign} {row.goal:g}{unit}",
+        {None: "", True: "yes", False: "NO"}[row.met],
     )
 
 
@@ -122,7 +122,7 @@ def markdown(rows: Iterable[Row]) -> str:
 
 def as_json(rows: Iterable[Row]) -> str:
     """Return machine and rows as JSON, ratios included."""
-    listed = [{**asdict(row), "ratio": row.ratio, "kept": row.kept} for row in rows]
+    listed = [{**asdict(row), "ratio": row.ratio, "kept": row.met} for row in rows]
     return json.dumps({"machine": machine(), "rows": listed}, ensure_ascii=False, indent=1)
 
 
@@ -130,4 +130,4 @@ def main(rows: Callable[[], Iterable[Row]]) -> None:
     """Measure and print one benchmark by itself; the exit status is 1 if a goal is missed."""
     measured: Sequence[Row] = tuple(rows())
     Console(width=None if sys.stdout.isatty() else 160).print(table(measured))
-    sys.exit(int(any(row.kept is False for row in measured)))
+    sys.exit(int(any(row.met is False for row in measured)))

@@ -42,7 +42,7 @@ class Question:
         kind: one of `KINDS`.
         half: one of `HALVES`.
         after: nodes given before, each with what the seeker had asked for it.
-        said: the question.
+        text: the question.
         answers: nodes any of which would do; `NONE` if giving none would.
     """
 
@@ -50,7 +50,7 @@ class Question:
     kind: str
     half: str
     after: tuple[tuple[str, str], ...]
-    said: str
+    text: str
     answers: frozenset[str]
 
     @property
@@ -68,7 +68,7 @@ class Question:
         lines = [("provider", greeting), ("seeker", opens), ("provider", self.task.tree.opening)]
         for node, asked in self.after:
             lines += [("seeker", asked), ("provider", self.task.tree.by_index[node].text)]
-        lines.append(("seeker", self.said))
+        lines.append(("seeker", self.text))
         return Situation(
             task=self.task,
             lines=tuple(Line(*line) for line in lines),
@@ -101,7 +101,7 @@ def load_questions(language: Language, path: Path | None = None) -> tuple[Questi
         wrong = [f"no task {name!r}"] if name not in tasks else _faults(entry, tasks[name])
         if not wrong:
             question = _question(entry, tasks[name])
-            key = (name, question.after, question.said.lower())
+            key = (name, question.after, question.text.lower())
             wrong = ["stands there twice"] if key in read else []
             read[key] = question
         faults += [f"{where}: {fault}" for fault in wrong]
@@ -110,8 +110,8 @@ def load_questions(language: Language, path: Path | None = None) -> tuple[Questi
     return tuple(read.values())
 
 
-def _entries(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, entries in found.items():
+def _entries(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, entries in groups.items():
         for entry in entries:
             yield name, entry
 

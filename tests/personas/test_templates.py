@@ -120,16 +120,16 @@ def test_templates_run_in_a_sandbox(own: Path, source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         (b"one\n{% if %}", r"odd\.en\.jinja:2: "),
         (b"{% include 'a/none.en.jinja' %}", r"includes a/none\.en\.jinja, which does not exist"),
         (b"\xff\xfe", r"a/odd\.en\.jinja: not UTF-8"),
     ],
 )
-def test_an_invalid_template_file_is_named(own: Path, source: bytes, told: str) -> None:
+def test_an_invalid_template_file_is_named(own: Path, source: bytes, message: str) -> None:
     write(own, "a/odd.en.jinja", "").write_bytes(source)
-    with pytest.raises(TemplateError, match=told):
+    with pytest.raises(TemplateError, match=message):
         render("a/odd", "en", {})
 
 

@@ -259,7 +259,7 @@ class Easy(BaseModel, extra="forbid"):
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("reply", "problem"),
     [
         (Reply(move={"ponts": 2}), "unknown key 'ponts'"),
         ("Two points.", "The asker said 'Two points.' instead of values for the form: points, minutes."),
@@ -271,7 +271,7 @@ class Easy(BaseModel, extra="forbid"):
     ],
 )
 def test_what_is_no_form_is_not_replaced_by_defaults(
-    served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Any, problem: str
+    served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: Any, problem: str
 ) -> None:
     monkeypatch.setattr(catalog, "_REGISTERED", {})
 
@@ -280,7 +280,7 @@ def test_what_is_no_form_is_not_replaced_by_defaults(
 
     benchmark = replace(served.benchmark, name="easy", next_seat=rate, accept=None)
     path = tmp_path / "easy.sqlite"
-    run = askback.run(benchmark, asker=ScriptSeat(lambda view: said), limit=1, log=path)
+    run = askback.run(benchmark, asker=ScriptSeat(lambda view: reply), limit=1, log=path)
     with LogReader(path) as reader:
         (ending,) = [reader.ending(each.id) for each in reader.episodes(run)]
     assert (ending.status, ending.message) == ("aborted", problem)

@@ -189,8 +189,8 @@ def test_a_second_study_with_the_same_id_is_left_out(copied, warnings, tmp_path)
 
 
 def test_a_desk_that_cannot_be_made_is_left_out(copied, warnings, tmp_path, monkeypatch):
-    found = catalog.find("twenty_questions")
-    object.__setattr__(found, "desks", (later("twenty_questions:BENCHMARK"),))
+    benchmark = catalog.find("twenty_questions")
+    object.__setattr__(benchmark, "desks", (later("twenty_questions:BENCHMARK"),))
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False) as log, LogReader(path) as reader:
         html = page_at(office_at(log, reader), "/research/desk", "")["html"]

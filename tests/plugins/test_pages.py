@@ -139,8 +139,8 @@ async def test_fixed_choices_are_buttons_and_nothing_else_is_accepted(actions: A
     refused = await player.say("maybe")
     assert not refused["accepted"] and "That was not possible" in words(refused["html"])
     player.at["language"] = "zh"
-    said = await player.say("no")
-    assert said["accepted"] and ">不是（no）</p>" in said["html"]
+    answer = await player.say("no")
+    assert answer["accepted"] and ">不是（no）</p>" in answer["html"]
     player.at["language"] = "en"
     again = await player.actions.send(player.at | {"render": "render-00001", "number": 1, "text": "no"})
     assert again["accepted"]  # a double click is one turn
@@ -167,7 +167,7 @@ async def test_two_people_play_by_an_invitation(actions: Actions) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "words_of"),
+    ("options", "words_of"),
     [
         ({"item": 31}, "“31”"),
         ({"item": 0}, "“0”"),
@@ -182,9 +182,9 @@ async def test_two_people_play_by_an_invitation(actions: Actions) -> None:
     ],
 )
 async def test_only_offered_options_start_an_episode(
-    actions: Actions, log: Any, wish: dict[str, Any], words_of: str
+    actions: Actions, log: Any, options: dict[str, Any], words_of: str
 ) -> None:
-    answer = await actions.start(WISHES | wish)
+    answer = await actions.start(WISHES | options)
     assert words_of in answer["problem"] and "go" not in answer
     assert list(log[1].episodes()) == []
 

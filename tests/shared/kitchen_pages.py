@@ -33,10 +33,10 @@ def seen(page: SeatPage) -> Seen:
     blocks = [*_within(page.blocks)]
 
     def first(kind: Any, name: str = "") -> Any:
-        found = (block for block in blocks if isinstance(block, kind))
-        return next((b for b in found if not name or getattr(b.heading, "name", "") == name), None)
+        matching = (block for block in blocks if isinstance(block, kind))
+        return next((b for b in matching if not name or getattr(b.heading, "name", "") == name), None)
 
-    talk, plan, wish, detail = first(Talk), first(Plan), first(Card, "wish"), first(Detail)
+    talk, plan, card, detail = first(Talk), first(Plan), first(Card, "wish"), first(Detail)
     scene = first(Part, "scene.heading")
     chips = [tuple(block.texts) for block in (scene.blocks if scene else ()) if isinstance(block, Chips)]
     fields = {block.name: block for block in blocks if isinstance(block, Field)}
@@ -49,7 +49,7 @@ def seen(page: SeatPage) -> Seen:
         step=plan.steps[-1] if plan else "",
         options=tuple(choice.value for choice in fields["marked"].choices) if "marked" in fields else (),
         may_ask="ask" in fields,
-        wish=next((block.text for block in wish.blocks if isinstance(block, Text)), "") if wish else "",
+        wish=next((block.text for block in card.blocks if isinstance(block, Text)), "") if card else "",
         detail=detail.content.text if detail else "",
         fields={name: field.value for name, field in fields.items()},
     )

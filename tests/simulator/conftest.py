@@ -121,15 +121,15 @@ def check_dialogue(task: Task, turns: Sequence[Turn], *, multi: bool = False, li
         assert turn.payload["frontier_after"] == [node.index for node in frontier.available]
         state = graph.rebuild(turns[: turn.number + 1])
         assert graph.frontier(task, state) == frontier
-    said = [turn.text.lower() for turn in turns if turn.seat == "seeker"]
-    left = ["goodbye" in text or "再见" in text for text in said]
+    questions = [turn.text.lower() for turn in turns if turn.seat == "seeker"]
+    left = ["goodbye" in text or "再见" in text for text in questions]
     assert not any(left[:-1])
     if left and left[-1]:
         assert turns[-1].seat == "seeker"
-        assert len(said) <= limit
+        assert len(questions) <= limit
     else:
         assert turns[-1].seat == "provider"
-        assert len(said) == limit
+        assert len(questions) == limit
 
 
 @dataclass
@@ -315,7 +315,7 @@ def commands(tmp_path: Path, log_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
-    def of(benchmark: Any) -> Callable[..., str]:
+    def command_of(benchmark: Any) -> Callable[..., str]:
         from simulator.commands.run import run_command
         from simulator.commands.score import score_command
 
@@ -333,7 +333,7 @@ def commands(tmp_path: Path, log_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
         return call
 
-    return of
+    return command_of
 
 
 @pytest.fixture

@@ -50,9 +50,9 @@ def test_a_command_is_called_by_the_name_that_it_was_given(cli):
     assert cli("say", "Ann", "--times", "2").output == "Ann Ann\n"
     assert cli("both", "one", "Ann").output == "Ann\n"
     assert "Usage: askback say [OPTIONS]" in cli("say", "--help").output
-    told = cli("say")
-    assert told.exit_code == 2
-    assert "Usage: askback say" in told.output and "Missing argument" in told.output
+    result = cli("say")
+    assert result.exit_code == 2
+    assert "Usage: askback say" in result.output and "Missing argument" in result.output
     assert "Did you mean 'say'" in cli("sai").output
 
 

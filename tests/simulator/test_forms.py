@@ -43,8 +43,10 @@ def test_a_text_may_have_so_many_letters() -> None:
 
 def test_what_a_page_measures_is_a_time_and_a_flag() -> None:
     assert measurements({}, "user") == {"shown_at": None, "keys_used": None}
-    told = measurements({"shown_at": "2026-03-01T10:00:00+00:00", "keys_used": False, "answer": "x"}, "user")
-    assert told == {"shown_at": "2026-03-01T10:00:00.000+00:00", "keys_used": False}
+    measured = measurements(
+        {"shown_at": "2026-03-01T10:00:00+00:00", "keys_used": False, "answer": "x"}, "user"
+    )
+    assert measured == {"shown_at": "2026-03-01T10:00:00.000+00:00", "keys_used": False}
     for wrong in ({"shown_at": "noon"}, {"keys_used": "no"}):
         with pytest.raises(SeatError) as refused:
             measurements(wrong, "user")

@@ -16,10 +16,10 @@ from simulator.jsonlines import FieldError, Row, raw_lines, read_lines, write_li
 def read(path: Path, content: bytes) -> tuple[list[str], list[str]]:
     """Ids of the good rows, and the faults without the file."""
     path.write_bytes(content)
-    found = read_lines(path, lambda row: row.key("id"))
-    assert len(found.rows) == len(found.lines)
-    assert all(fault.file == str(path) for fault in found.faults)
-    return list(found.rows), [f"{fault.line} {fault.task} {fault.message}" for fault in found.faults]
+    parsed = read_lines(path, lambda row: row.key("id"))
+    assert len(parsed.rows) == len(parsed.lines)
+    assert all(fault.file == str(path) for fault in parsed.faults)
+    return list(parsed.rows), [f"{fault.line} {fault.task} {fault.message}" for fault in parsed.faults]
 
 
 @pytest.mark.each(
@@ -37,9 +37,9 @@ def read(path: Path, content: bytes) -> tuple[list[str], list[str]]:
 def test_fields_that_are_what_they_should_be(
     data: dict[str, Any], read_field: Callable[[Row], Any], value: Any
 ) -> None:
-    found = read_field(Row(data))
-    assert found == value
-    assert type(found) is type(value)
+    field = read_field(Row(data))
+    assert field == value
+    assert type(field) is type(value)
 
 
 @pytest.mark.each(

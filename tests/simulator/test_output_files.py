@@ -9,12 +9,12 @@ from simulator.output_files import write_atomically
 
 
 @pytest.mark.parametrize(
-    "content", [b"a\nb\xc3\xbc\n", "a\nbü\n", ["a\n", "bü\n"], (one for one in ("a\nb", "ü\n"))]
+    "content", [b"a\nb\xc3\xbc\n", "a\nbü\n", ["a\n", "bü\n"], (part for part in ("a\nb", "ü\n"))]
 )
 def test_what_is_written_are_the_same_bytes(tmp_path, content):
     path = write_atomically(tmp_path / "new" / "file.txt", content)
     assert path.read_bytes() == "a\nbü\n".encode()
-    assert [one.name for one in path.parent.iterdir()] == ["file.txt"]
+    assert [file.name for file in path.parent.iterdir()] == ["file.txt"]
 
 
 def test_what_was_there_stays_if_writing_breaks_off(tmp_path):
@@ -27,7 +27,7 @@ def test_what_was_there_stays_if_writing_breaks_off(tmp_path):
     with pytest.raises(RuntimeError):
         write_atomically(path, parts())
     assert path.read_text() == "before"
-    assert [one.name for one in tmp_path.iterdir()] == ["file.txt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):

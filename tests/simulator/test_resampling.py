@@ -44,7 +44,7 @@ def test_few_different_rows_are_drawn_as_many():
     """Drawing counts of distinct rows gives the same spread as drawing rows one by one."""
     columns = np.column_stack([np.arange(400) % 3, np.ones(400)])
     apart = columns + np.column_stack([np.linspace(0, 1e-9, 400), np.zeros(400)])
-    counted, single = (resample(one, seed=1, resamples=4000)[1:, 0] for one in (columns, apart))
+    counted, single = (resample(table, seed=1, resamples=4000)[1:, 0] for table in (columns, apart))
     assert counted.mean() == pytest.approx(single.mean(), rel=0.01)
     assert counted.std() == pytest.approx(single.std(), rel=0.05)
 
@@ -57,7 +57,7 @@ def test_no_interval_depends_on_the_order_of_rows():
     sets = [random.choices([frozenset("E"), frozenset("EN"), frozenset("C")], k=3) for _ in range(40)]
     labels = [random.choices("ab", k=3) for _ in range(40)]
 
-    def told(order):
+    def intervals_of(order):
         value, cluster, weight, units, rated = (
             [column[place] for place in order] for column in (values, clusters, weights, sets, labels)
         )
@@ -71,22 +71,22 @@ def test_no_interval_depends_on_the_order_of_rows():
             cluster_bootstrap(value, cluster, weights=weight),
             paired_bootstrap(value, weight, cluster),
             intervals(measures, seed=3),
-            cluster_kappa([one[0] for one in rated], [one[1] for one in rated], cluster),
+            cluster_kappa([pair[0] for pair in rated], [pair[1] for pair in rated], cluster),
         )
 
-    first = told(range(40))
+    first = intervals_of(range(40))
     for seed in range(5):
         order = list(range(40))
         Random(seed).shuffle(order)
-        assert told(order) == first
+        assert intervals_of(order) == first
 
 
 def test_where_nothing_varies_a_share_has_wilsons_interval():
     """0 of 5 is not [0, 0]."""
     for value in (0.0, 1.0):
-        found = bootstrap_mean([value] * 5)
-        assert found == pytest.approx(wilson(int(value) * 5, 5))
-        assert found.high - found.low > 0.4
+        interval = bootstrap_mean([value] * 5)
+        assert interval == pytest.approx(wilson(int(value) * 5, 5))
+        assert interval.high - interval.low > 0.4
     together = cluster_bootstrap([0.0] * 20, ["a", "b"] * 10)
     assert together[:3] == pytest.approx(wilson(0, 2)[:3])
     assert bootstrap_mean([1.0]).low == pytest.approx(wilson(1, 1).low)
@@ -119,10 +119,10 @@ def test_where_nothing_varies_bounds_decide():
 
 def test_repeats_of_an_item_are_one_cluster():
     values, items = [1.0] * 10 + [0.0] * 8 + [1.0] * 2, ["a"] * 10 + ["b"] * 10
-    found = bootstrap_mean(values, items)
-    assert (found.value, found.n) == (0.6, 2)
-    assert (found.low, found.high) == (0.2, 1.0)
-    assert share([bool(one) for one in values], items) == found
+    interval = bootstrap_mean(values, items)
+    assert (interval.value, interval.n) == (0.6, 2)
+    assert (interval.low, interval.high) == (0.2, 1.0)
+    assert share([bool(value) for value in values], items) == interval
     assert share([True, False], ["a", "b"]) == wilson(1, 2)
     assert share([True] * 4, ["a", "a", "b", "b"])[:3] == pytest.approx(wilson(2, 2)[:3])
     assert paired_bootstrap(values, [0.0] * 20, items).n == 2
@@ -137,11 +137,11 @@ def test_mcnemars_test_exchanges_whole_items():
         sum(second[place] - first[place] for place in range(24) if items[place] == item) for item in range(8)
     ]
     sums = [
-        sum(sign * one for sign, one in zip(signs, changes, strict=True))
+        sum(sign * change for sign, change in zip(signs, changes, strict=True))
         for signs in product((1, -1), repeat=8)
     ]
     assert mcnemar(first, second, items) == pytest.approx(
-        np.mean([abs(one) >= abs(sum(changes)) for one in sums])
+        np.mean([abs(change) >= abs(sum(changes)) for change in sums])
     )
     gained = sum(b > a for a, b in zip(first, second, strict=True))
     changed = sum(b != a for a, b in zip(first, second, strict=True))

@@ -31,19 +31,19 @@ def test_each_stratum_is_met_to_within_one() -> None:
             sample = draw_strata(ITEMS, count, _strata, seed)
             assert len(sample) == count
             for depth in (1, 2):
-                found = Counter(item[:depth] for item in sample)
+                counts = Counter(item[:depth] for item in sample)
                 for stratum, size in Counter(item[:depth] for item in ITEMS).items():
                     # A stratum's block of places may begin and end anywhere between two picks.
-                    assert abs(found[stratum] - size * count / len(ITEMS)) < 1, (seed, count, stratum)
+                    assert abs(counts[stratum] - size * count / len(ITEMS)) < 1, (seed, count, stratum)
 
 
 def test_every_item_is_equally_likely_and_seeds_decide() -> None:
     pool = list(range(40))
     drawn = Counter(
-        one for seed in range(2000) for one in draw_strata(pool, 7, lambda i: (i % 3, i % 2), seed)
+        item for seed in range(2000) for item in draw_strata(pool, 7, lambda i: (i % 3, i % 2), seed)
     )
     # 7/40 of 2000 is 350, its standard deviation 17.
-    assert all(270 < drawn[one] < 430 for one in pool)
+    assert all(270 < drawn[item] < 430 for item in pool)
     strata = lambda i: (i % 3,)  # noqa: E731
     assert draw_strata(pool, 7, strata, 5) == draw_strata(pool, 7, strata, 5)
     assert len({draw_strata(pool, 7, strata, seed) for seed in range(20)}) > 15
@@ -74,13 +74,15 @@ def test_what_a_small_group_lacks_goes_to_the_others() -> None:
 def test_a_limit_is_a_number_of_items_balanced_in_every_benchmark() -> None:
     """Over languages and types, formats and tasks (AmbiBench), sides and labels (AmbiEnt), types (AmbiK)."""
     wrong = []
-    some = DialogueSelection(lang="both", limit=10).items(seed=3)
-    if Counter(task.language for task in some) != {"en": 5, "zh": 5} or len({t.type for t in some}) < 8:
-        wrong.append(f"clarq: {[(task.language, task.type) for task in some]}")
+    tasks = DialogueSelection(lang="both", limit=10).items(seed=3)
+    if Counter(task.language for task in tasks) != {"en": 5, "zh": 5} or len({t.type for t in tasks}) < 8:
+        wrong.append(f"clarq: {[(task.language, task.type) for task in tasks]}")
     trials = TrialSelection(setting="instruction,multiple", limit=12)
     for part in trials.parts():
         prompts = trials.items(part)
-        formats, features = (Counter(getattr(one, name) for one in prompts) for name in ("format", "salient"))
+        formats, features = (
+            Counter(getattr(item, name) for item in prompts) for name in ("format", "salient")
+        )
         if set(formats.values()) != {6} or set(features.values()) != {2}:
             wrong.append(f"{part.name}: {formats} {features}")
     for task in ("generate", "true_false", "nli"):
@@ -89,14 +91,14 @@ def test_a_limit_is_a_number_of_items_balanced_in_every_benchmark() -> None:
         if len(items) != 9 or examples.items(task, "m", seed=1) == items:
             wrong.append(task)
     decided = KitchenSelection(limit=12).tests()
-    if Counter(one.type for one in decided) != dict.fromkeys(AMBIGUITIES, 2) | {"unambiguous_direct": 6}:
-        wrong.append(f"ambik: {[one.id for one in decided]}")
+    if Counter(item.type for item in decided) != dict.fromkeys(AMBIGUITIES, 2) | {"unambiguous_direct": 6}:
+        wrong.append(f"ambik: {[item.id for item in decided]}")
     if [len(KitchenSelection(limit=limit).tests()) for limit in (1, 5, 6)] != [1, 5, 6]:
         wrong.append("ambik: numbers")
     alone = KitchenSelection(limit=9, member="ambiguous").tests(seed=1)
-    if set(Counter(one.type for one in alone).values()) != {3}:
-        wrong.append(f"ambik, one member: {[one.id for one in alone]}")
-    scenarios = Counter(one.type for one in KitchenSelection(limit=6, dataset="knowno").tests())
+    if set(Counter(item.type for item in alone).values()) != {3}:
+        wrong.append(f"ambik, one member: {[item.id for item in alone]}")
+    scenarios = Counter(item.type for item in KitchenSelection(limit=6, dataset="knowno").tests())
     if sum(scenarios.values()) != 6 or max(scenarios.values()) - min(scenarios.values()) > 1:
         wrong.append(f"knowno: {scenarios}")
     assert wrong == []

@@ -23,7 +23,7 @@ def test_seeds_are_fixed_for_good():
 
 def test_seeds_are_the_same_in_every_process():
     code = "from simulator.seeds import derive_seed; print(derive_seed(3, 'lamp', 2))"
-    said = [
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", code],
             env={"PYTHONHASHSEED": salt},
@@ -34,14 +34,14 @@ def test_seeds_are_the_same_in_every_process():
         ).stdout
         for salt in ("1", "2")
     ]
-    assert said[0] == said[1] == f"{derive_seed(3, 'lamp', 2)}\n"
+    assert outputs[0] == outputs[1] == f"{derive_seed(3, 'lamp', 2)}\n"
 
 
 def test_neighbours_and_descendants_differ():
-    found = {
+    seeds = {
         derive_seed(seed, item, repeat) for seed in range(10) for item in "abcde" for repeat in range(10)
     }
-    assert len(found) == 500
+    assert len(seeds) == 500
     assert derive_seed(1, "a", "b") != derive_seed(1, "ab")
     assert derive_seed(1, "a", "b") != derive_seed(1, "b", "a")
     assert derive_seed(12, "a") != derive_seed(1, "2a")

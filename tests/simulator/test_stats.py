@@ -16,8 +16,8 @@ from simulator.stats import (
 
 def test_wilson_as_in_the_textbook():
     # Newcombe (1998), Table I: 15 of 148 gives 0.0624 to 0.1605; 0 of 20 gives 0 to 0.1611.
-    found = wilson(15, 148)
-    assert (found.low, found.high) == pytest.approx((0.0624, 0.1605), abs=1e-4)
+    interval = wilson(15, 148)
+    assert (interval.low, interval.high) == pytest.approx((0.0624, 0.1605), abs=1e-4)
     none = wilson(0, 20)
     assert (none.value, none.low) == pytest.approx((0, 0))
     assert none.high == pytest.approx(0.1611, abs=1e-4)
@@ -31,10 +31,10 @@ def test_wilson_refuses_what_is_no_proportion(successes, n):
 
 def test_bootstrap_mean_agrees_with_the_normal_interval():
     values = list(np.random.default_rng(1).normal(5, 2, 400))
-    found = bootstrap_mean(values)
-    assert found.value == pytest.approx(np.mean(values))
-    assert found.high - found.low == pytest.approx(2 * 1.96 * np.std(values) / 20, rel=0.1)
-    assert bootstrap_mean(values) == found
+    interval = bootstrap_mean(values)
+    assert interval.value == pytest.approx(np.mean(values))
+    assert interval.high - interval.low == pytest.approx(2 * 1.96 * np.std(values) / 20, rel=0.1)
+    assert bootstrap_mean(values) == interval
 
 
 def test_clusters_that_agree_within_widen_the_interval():
@@ -46,8 +46,8 @@ def test_clusters_that_agree_within_widen_the_interval():
 
 
 def test_unequal_clusters_keep_the_overall_mean():
-    found = cluster_bootstrap([1.0, 1.0, 1.0, 0.0], ["a", "a", "a", "b"])
-    assert found == (0.75, 0, 1, 4)
+    interval = cluster_bootstrap([1.0, 1.0, 1.0, 0.0], ["a", "a", "a", "b"])
+    assert interval == (0.75, 0, 1, 4)
     weighted = cluster_bootstrap([1.0, 0.0], ["a", "b"], weights=[1, 3])
     assert weighted.value == 0.25
 
@@ -67,8 +67,8 @@ def test_lengths_and_emptiness_are_checked():
 
 def test_pairs_share_their_noise():
     noise = np.random.default_rng(2).normal(0, 10, 200)
-    found = paired_bootstrap(list(noise), list(noise + 1))
-    assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
+    interval = paired_bootstrap(list(noise), list(noise + 1))
+    assert (interval.value, interval.low, interval.high) == pytest.approx((1, 1, 1))
 
 
 @pytest.mark.parametrize("values", [[0.04, 0.001, 0.03, 0.03, 1.0, 0.5, 0.0], [0.7]])
@@ -94,7 +94,7 @@ def test_kappa():
 
 
 @pytest.mark.each(
-    ("number", "digits", "told"),
+    ("number", "digits", "rounded"),
     [
         (57.85, 1, "57.9"),
         (0.25, 1, "0.3"),
@@ -106,5 +106,5 @@ def test_kappa():
         (12, 0, "12"),
     ],
 )
-def test_halves_are_rounded_up(number: float, digits: int, told: str) -> None:
-    assert half_up(number, digits) == told
+def test_halves_are_rounded_up(number: float, digits: int, rounded: str) -> None:
+    assert half_up(number, digits) == rounded

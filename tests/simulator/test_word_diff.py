@@ -52,7 +52,7 @@ def test_pieces_make_up_both_sentences(original: str, rewrite: str) -> None:
     assert "".join(text for text, change in pieces if change != "removed") == rewrite
     assert all(text for text, _ in pieces)
     changes = [change for _, change in pieces]
-    assert all(one != other for one, other in pairwise(changes))
+    assert all(first != second for first, second in pairwise(changes))
     assert ("added", "removed") not in pairwise(changes)
 
 

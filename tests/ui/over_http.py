@@ -69,9 +69,9 @@ class Place:
         self.browser.call("page", **(self.page | {"language": "zh"}))
         return "\n".join(self.browser.received)
 
-    def send(self, number: int, render: str, **said: Any) -> None:
+    def send(self, number: int, render: str, **fields: Any) -> None:
         """Send an answer to the step of that number."""
-        self.browser.call("send", **self.page, render=f"{render}-{number:05}", number=number, **said)
+        self.browser.call("send", **self.page, render=f"{render}-{number:05}", number=number, **fields)
 
 
 def said(sentence: str, everything: str) -> bool:

@@ -78,9 +78,12 @@ async def test_trouble_opposite_is_told_in_the_language_of_the_page(
         return replace(await view(episode_id, seat), warning=warning)
 
     monkeypatch.setattr(sessions, "view", troubled)
-    for language, told in (("en", "The model's server cannot be reached."), ("zh", "无法连接模型的服务器。")):
+    for language, message in (
+        ("en", "The model's server cannot be reached."),
+        ("zh", "无法连接模型的服务器。"),
+    ):
         html = (await actions.page(page | {"language": language}))["html"]
-        assert told in unescape(html)
+        assert message in unescape(html)
         assert "the server is down" not in html
 
 

@@ -58,8 +58,8 @@ async def house(tmp_path: Path) -> Any:
         server = create_server([sessions], home=tmp_path, mounts=[research])
         client = TestClient(server, base_url="http://127.0.0.1:7860", raise_server_exceptions=False)
         browser = Browser(client)
-        wanted = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
-        go = browser.call("start", **wanted)["go"]
+        choice = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+        go = browser.call("start", **choice)["go"]
         (token,) = parse_qs(urlparse(go).query)["t"]
         yield House(client, sessions, token, tmp_path)
 

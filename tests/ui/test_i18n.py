@@ -45,17 +45,20 @@ def test_both_languages_have_the_same_fields(name: str) -> None:
 
 def test_phrases_of_reports_are_chinese_and_name_what_they_hold() -> None:
     assert not EN.phrases
-    for phrase, said in ZH.phrases.items():
-        assert fields(said) <= fields(phrase), phrase
-        assert re.search("[\u4e00-\u9fff]", said) or re.fullmatch(r"\W*\w?\W*|ε|κ", said), phrase
+    for phrase, translation in ZH.phrases.items():
+        assert fields(translation) <= fields(phrase), phrase
+        assert re.search("[\u4e00-\u9fff]", translation) or re.fullmatch(r"\W*\w?\W*|ε|κ", translation), (
+            phrase
+        )
     assert ZH.phrase("long: S, D and L with 95 % intervals") == "long：S、D、L 及 95% 区间"
     # Each entry of a list is translated, even if a phrase matches the whole list.
     lacks = "; ".join(
         f"no {who} in setting multiple with informative instructions" for who in ("people", "models")
     )
-    said = "设置 multiple（有信息的指令）没有人的数据；设置 multiple（有信息的指令）没有模型的数据"
+    translation = "设置 multiple（有信息的指令）没有人的数据；设置 multiple（有信息的指令）没有模型的数据"
     assert (
-        ZH.phrase(f"Share of the answers. Missing data: {lacks}.") == f"在回答中所占比例。缺少数据：{said}。"
+        ZH.phrase(f"Share of the answers. Missing data: {lacks}.")
+        == f"在回答中所占比例。缺少数据：{translation}。"
     )
     # Filters of episodes have Chinese names.
     for name in ("side", "sentence", "profile", "quest", "polarity", "salient task", "construction type"):
@@ -112,11 +115,13 @@ def test_reports_of_all_kinds_of_runs_are_chinese(benchmark: Benchmark[Any, Any]
         with suppress(InputError):  # of different tasks
             sections += comparison(reader, runs[:3]).sections
     assert sections
-    texts = {text for section in sections for text in said(section) if re.search("[a-z]{2} [a-z]{2}", text)}
+    texts = {
+        text for section in sections for text in texts_of(section) if re.search("[a-z]{2} [a-z]{2}", text)
+    }
     assert sorted(text for text in texts if not re.search("[\u4e00-\u9fff]", ZH.phrase(text))) == []
 
 
-def said(section: Section) -> Iterator[str]:
+def texts_of(section: Section) -> Iterator[str]:
     yield from (section.title, *section.remarks)
     for table in section.tables:
         yield from (table.title, *(head.name for head in table.heads))

@@ -42,8 +42,8 @@ def test_languages_that_a_browser_makes_up_are_read_and_kept_once(
 
 def test_a_body_has_a_limit_whether_or_not_its_length_is_told(client: TestClient) -> None:
     large = "x" * MAX_BODY
-    told = client.post(ROUTE, json={"path": large})
-    assert told.status_code == 413
+    response = client.post(ROUTE, json={"path": large})
+    assert response.status_code == 413
 
     def parts() -> Iterator[bytes]:
         for _ in range(MAX_BODY // 1024 + 1):
@@ -98,16 +98,16 @@ async def test_gradio_does_not_look_for_work_all_the_time(calls: bool, least: fl
 
 def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:
     browser = Browser(client)
-    wanted = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+    choice = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     began = time.monotonic()
     begun = 0
     # A place comes back each second, and a busy machine takes several for these calls.
-    while "go" in (answer := browser.call("start", **wanted)):
+    while "go" in (answer := browser.call("start", **choice)):
         begun += 1
         assert begun <= 61 + time.monotonic() - began
     assert begun >= 60
     assert "Please try again in" in answer["problem"]
-    while "go" in (answer := browser.call("start", **wanted, language="zh")):
+    while "go" in (answer := browser.call("start", **choice, language="zh")):
         pass
     assert "请在" in answer["problem"]
     assert "html" in browser.call("page", path="/")
@@ -259,9 +259,9 @@ def test_a_proxy_is_an_address_or_a_network() -> None:
 
 def test_a_name_that_was_made_to_lead_here_begins_nothing(client: TestClient) -> None:
     rebound = {"Host": "evil.example:7860", "Origin": "http://evil.example:7860"}
-    wanted = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+    choice = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     for headers in (rebound, rebound | {"X-Forwarded-Host": "127.0.0.1:7860"}):
-        answer = client.post("/api/call/start", json=wanted, headers=headers)
+        answer = client.post("/api/call/start", json=choice, headers=headers)
         assert answer.status_code == 421
         assert "--host-name" in answer.text
         assert client.get("/", headers=headers).status_code == 421

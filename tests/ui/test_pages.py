@@ -77,11 +77,11 @@ class OfferedSessions(FakeSessions):
         return (*super().opponents(seat), Opponent("model/x", True))
 
 
-async def dialogue(seat: str, *moves: Reply, said: str = "Which lantern?") -> tuple[FakeSessions, str]:
+async def dialogue(seat: str, *moves: Reply, text: str = "Which lantern?") -> tuple[FakeSessions, str]:
     sessions = FakeSessions()
     opposite = "provider" if seat == "seeker" else "seeker"
     episode = await sessions.start(seat=seat, others={opposite: "offline"})
-    for number, move in enumerate(moves or (Reply(text=said, key="k"),)):
+    for number, move in enumerate(moves or (Reply(text=text, key="k"),)):
         await sessions.submit(episode, seat, Reply(text=move.text, move=move.move, key=f"k{number}"))
     return sessions, episode
 
@@ -116,8 +116,8 @@ async def every_page(texts: Strings) -> list[str]:
         for taken in (False, True):
             pages.append(playing(frame, with_person, Invitation("/play?t=x", taken=taken), notice))
     for seat in ("seeker", "provider"):
-        told = replace(view, seat=seat, stage="instructions", blocks=instructions(seat))
-        pages.append(ACTIONS.session_page(ACTIONS.page_context(frame, told)))
+        opened = replace(view, seat=seat, stage="instructions", blocks=instructions(seat))
+        pages.append(ACTIONS.session_page(ACTIONS.page_context(frame, opened)))
     return pages + await waiting_pages(frame) + await result_pages(frame)
 
 
@@ -157,17 +157,17 @@ def is_data(text: str) -> bool:
         *(node.explanation or "" for node in TREE.nodes),
     ]
     known += [BACKGROUND.role, BACKGROUND.task, *BACKGROUND.items, *BACKGROUND.skills, *BACKGROUND.scenes]
-    said = [
+    phrases = [
         "What can I do for you?",
         "Which lantern?",
         "How is it done? Which one?",
         "Thanks, goodbye!",
         "How?",
     ]
-    said += ["Goodbye", "Which?", "Hm.", "You have collected enough.", "It names the thing."]
+    phrases += ["Goodbye", "Which?", "Hm.", "You have collected enough.", "It names the thing."]
     names = ["English", "中文", "gpt-4o", "x", "Make a light", "Cross a river", "点灯", "过河", "0"]
     names += [f"{name} {place}" for name in ("Lamp", "Bridge", "灯", "桥") for place in (1, 2)]
-    return text in [*known, *said, *names] or text.startswith("Sure. ") or not re.search(r"[^\W\d_]", text)
+    return text in [*known, *phrases, *names] or text.startswith("Sure. ") or not re.search(r"[^\W\d_]", text)
 
 
 async def test_no_text_is_written_into_the_markup() -> None:
@@ -197,9 +197,9 @@ def test_icons_that_templates_name_are_there() -> None:
 def test_every_rule_that_a_person_may_break_is_told_in_both_languages() -> None:
     assert len(REFUSALS["clarq"]) >= 4
     for language in LANGUAGES:
-        told = set(strings(language).texts)
-        assert {f"benchmark.clarq.refused.{code}" for code in REFUSALS["clarq"]} <= told
-        assert {f"benchmark.handmethat.refused.{code}" for code in REFUSALS["handmethat"]} <= told
+        names = set(strings(language).texts)
+        assert {f"benchmark.clarq.refused.{code}" for code in REFUSALS["clarq"]} <= names
+        assert {f"benchmark.handmethat.refused.{code}" for code in REFUSALS["handmethat"]} <= names
 
 
 async def test_every_text_is_used_somewhere() -> None:
@@ -256,7 +256,7 @@ def test_templates_pass_nothing_through_unescaped() -> None:
 
 
 async def test_a_seekers_page_holds_nothing_of_the_tree() -> None:
-    sessions, episode = await dialogue("seeker", said="Hello there")
+    sessions, episode = await dialogue("seeker", text="Hello there")
     view = await sessions.view(episode, "seeker")
     html = playing(Frame(strings("en")), view)
     assert html.count(SECRET) == 1  # the opening, which was given

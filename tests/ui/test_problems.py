@@ -55,7 +55,7 @@ def _raised() -> Iterator[Raised]:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
                     continue
-                given = {one.arg: one.value for one in node.exc.keywords if one.arg}
+                given = {keyword.arg: keyword.value for keyword in node.exc.keywords if keyword.arg}
                 code = given.pop("code", None)
                 if isinstance(code, ast.Constant):
                     error = ast.unparse(node.exc.func)
@@ -69,17 +69,17 @@ def raised() -> tuple[Raised, ...]:
 
 @pytest.fixture(scope="module")
 def coded(raised: tuple[Raised, ...]) -> list[Raised]:
-    return [one for one in raised if one.error not in (*SEAT, *OF_ITS_PAGE)]
+    return [row for row in raised if row.error not in (*SEAT, *OF_ITS_PAGE)]
 
 
 @pytest.fixture(scope="module")
 def at_seats(raised: tuple[Raised, ...]) -> list[Raised]:
-    return [one for one in raised if one.error in SEAT and not any(part in str(one.path) for part in NOBODY)]
+    return [row for row in raised if row.error in SEAT and not any(part in str(row.path) for part in NOBODY)]
 
 
-def models(one: type[ModelError] = ModelError) -> Iterator[type[ModelError]]:
-    yield one
-    for further in one.__subclasses__():
+def models(kind: type[ModelError] = ModelError) -> Iterator[type[ModelError]]:
+    yield kind
+    for further in kind.__subclasses__():
         yield from models(further)
 
 
@@ -91,36 +91,36 @@ def fields(text: str) -> set[str]:
 def test_every_code_has_words_in_both_languages(language: str, coded: list[Raised]) -> None:
     assert len(coded) > 50
     texts = strings(language)
-    assert [one for one in coded if f"problem.{one.code}" not in texts.texts] == []
-    assert [one for one in coded if not fields(texts.texts[f"problem.{one.code}"]) <= one.named] == []
+    assert [row for row in coded if f"problem.{row.code}" not in texts.texts] == []
+    assert [row for row in coded if not fields(texts.texts[f"problem.{row.code}"]) <= row.named] == []
 
 
 @pytest.mark.each("language", LANGUAGES)
 def test_every_rule_that_a_person_may_break_has_words(language: str, at_seats: list[Raised]) -> None:
     texts, lacking = strings(language), []
     assert len(at_seats) > 20
-    for one in at_seats:
-        name = one.path.parts[1]
+    for row in at_seats:
+        name = row.path.parts[1]
         prefixes = [PREFIXES[name]] if name in PREFIXES else []
-        if one.path.parts[:2] == ("simulator", "forms.py"):
+        if row.path.parts[:2] == ("simulator", "forms.py"):
             prefixes = list(PREFIX.values())
-        names = [f"{prefix}{one.code}" for prefix in prefixes]
-        if one.path.parts[1] in ("runner", "studies"):
+        names = [f"{prefix}{row.code}" for prefix in prefixes]
+        if row.path.parts[1] in ("runner", "studies"):
             names = (
-                [f"problem.seat_{one.code}"]
-                if one.code in SHARED or one.code.startswith("question_")
+                [f"problem.seat_{row.code}"]
+                if row.code in SHARED or row.code.startswith("question_")
                 else [f"{each}over" for each in PREFIX.values()]
             )
-        assert names, one
-        lacking += [(one, name) for name in names if name not in texts.texts]
+        assert names, row
+        lacking += [(row, name) for name in names if name not in texts.texts]
     assert lacking == []
 
 
 def test_words_are_of_something(coded: list[Raised], at_seats: list[Raised]) -> None:
     """No text is left over, and both languages are languages of their own."""
     logged = {"log_failed", "log_conflict", "not_in_log"}
-    known = {one.code for one in coded} | {one.code for one in models()} | logged
-    known |= {f"seat_{one.code}" for one in at_seats if one.code.startswith("question_")}
+    known = {row.code for row in coded} | {kind.code for kind in models()} | logged
+    known |= {f"seat_{row.code}" for row in at_seats if row.code.startswith("question_")}
     known |= {NotAllowedError.code, "seat_form"}  # an error's own; a seat's, of every form made from a model
     known |= {"uncoded", "program", *(f"seat_{code}" for code in SHARED)}
     english, chinese = (strings(language).under("problem") for language in ("en", "zh"))
@@ -165,9 +165,9 @@ def test_the_built_in_providers_reasons_are_in_the_page_s_language() -> None:
         logged = reason(code, **fields)
         if parse_reason(logged) != (code, fields):
             wrong.append(f"{logged} is taken for {parse_reason(logged)}")
-        said = in_chinese(logged)
-        if said == logged or ("1.2" in said) != bool(fields):
-            wrong.append(f"{logged}: {said}")
+        translated = in_chinese(logged)
+        if translated == logged or ("1.2" in translated) != bool(fields):
+            wrong.append(f"{logged}: {translated}")
     assert wrong == []
     assert in_chinese("A model's own words.") == "A model's own words."
     assert in_chinese("") == strings("zh")("benchmark.clarq.result.no_reason")
@@ -175,5 +175,9 @@ def test_the_built_in_providers_reasons_are_in_the_page_s_language() -> None:
 
 def in_chinese(logged: str) -> str:
     """A provider's reason as a Chinese page says it."""
-    said = provider_reason(logged)
-    return said if isinstance(said, str) else strings("zh")(f"benchmark.clarq.{said.name}", **said.fields)
+    reason = provider_reason(logged)
+    return (
+        reason
+        if isinstance(reason, str)
+        else strings("zh")(f"benchmark.clarq.{reason.name}", **reason.fields)
+    )

@@ -54,10 +54,10 @@ def test_every_answer_has_the_security_headers(client: TestClient, path: str) ->
 
 @pytest.mark.parametrize("path", ["/", "/play", "/study"])
 def test_a_page_is_served_to_programs_that_do_not_name_pages(client: TestClient, path: str) -> None:
-    found = client.get(path, headers={"Accept": "*/*", "Accept-Encoding": "gzip"})
-    assert found.status_code == 200
-    assert "nonce-" in found.headers["Content-Security-Policy"]
-    assert "/askback/askback.css" in found.text
+    response = client.get(path, headers={"Accept": "*/*", "Accept-Encoding": "gzip"})
+    assert response.status_code == 200
+    assert "nonce-" in response.headers["Content-Security-Policy"]
+    assert "/askback/askback.css" in response.text
 
 
 def test_a_page_is_in_the_language_that_was_asked_for_last(client: TestClient) -> None:

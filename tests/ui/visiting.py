@@ -50,14 +50,14 @@ class Page(HTMLParser):
         assert len(ids) == len(set(ids))
         for name in ("aria-controls", "aria-describedby", "aria-labelledby", "for"):
             used = [attrs[name] or "" for _, attrs in self.tags if name in attrs]
-            assert {one for value in used for one in value.split()} <= set(ids), name
+            assert {id for value in used for id in value.split()} <= set(ids), name
         links = [attrs["href"] or "" for _, attrs in self.tags if "href" in attrs]
         assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
 
     def one(self, name: str) -> dict[str, str | None]:
         """The attributes of the one tag that has the attribute `name`."""
-        (found,) = [attrs for _, attrs in self.tags if name in attrs]
-        return found
+        (matched,) = [attrs for _, attrs in self.tags if name in attrs]
+        return matched
 
 
 class Unmarked(Page):
@@ -143,7 +143,7 @@ class Visit:
         self.html = (await self.actions.page(self.call))["html"]
         return self.html
 
-    async def send(self, number: int | None = None, render: str = "", **said: Any) -> dict[str, Any]:
+    async def send(self, number: int | None = None, render: str = "", **fields: Any) -> dict[str, Any]:
         self.count += 1
         move = {
             "number": self.number if number is None else number,
@@ -152,7 +152,7 @@ class Visit:
             "shown_at": "2026-01-02T03:04:05.678Z",
             "keys_used": True,
         }
-        answer = await self.actions.send(self.call | move | said)
+        answer = await self.actions.send(self.call | move | fields)
         self.html = answer["html"]
         return answer
 

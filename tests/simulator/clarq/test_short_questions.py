@@ -37,7 +37,7 @@ async def test_what_was_given_before_is_what_the_experts_see():
     texts = [line.text for line in now.lines if line.seat == "provider"]
     tree = question.task.tree
     assert texts[1:] == [tree.opening, tree.by_index["3"].text, tree.by_index["3.1"].text]
-    assert now.utterance == question.said
+    assert now.utterance == question.text
     assert now.frontier.given == ("3", "3.1")
 
 

@@ -82,8 +82,8 @@ def test_items_that_share_their_names_alone_are_told(path):
     put_run(path, "c", {"success": once([1, 1, 1])}, seed=1)
     with LogReader(path) as reader:
         (section,) = comparison(reader, ["a", "b", "c"]).sections
-    told = [remark.partition(" of one name")[0] for remark in section.remarks if "other contents" in remark]
-    assert told == ["a and c: 3 of 3 items", "b and c: 2 of 2 items"]
+    pairs = [remark.partition(" of one name")[0] for remark in section.remarks if "other contents" in remark]
+    assert pairs == ["a and c: 3 of 3 items", "b and c: 2 of 2 items"]
 
 
 def test_outcomes_that_wait_for_a_judge_are_told(path):

@@ -40,11 +40,11 @@ def test_rows_hold_every_number(figure: Figure) -> None:
                 (panel.title, mark.name, place, y, low)
                 for place, y, low in zip(places, mark.y, lows, strict=True)
             ]
-    told = [
+    values = [
         (row["panel"], row["series"], row["category"] if row["x"] is None else row["x"], row["y"], row["low"])
         for row in table
     ]
-    assert told == expected
+    assert values == expected
 
 
 def test_csv_has_the_rows_and_no_empty_columns(figure: Figure) -> None:
@@ -65,14 +65,14 @@ def test_png_is_as_wide_as_asked_at_300_dpi(curves: Figure, tmp_path: Path, widt
 
 
 def test_svg_keeps_text_as_text(figure: Figure, tmp_path: Path) -> None:
-    found = texts(save(figure, tmp_path / "figure.svg").read_bytes())
-    wanted = [figure.title, figure.panels[0].x_label, figure.panels[0].y_label]
+    shown = texts(save(figure, tmp_path / "figure.svg").read_bytes())
+    expected = [figure.title, figure.panels[0].x_label, figure.panels[0].y_label]
     for panel in figure.panels:
-        wanted += [panel.title] if panel.title else []
+        expected += [panel.title] if panel.title else []
         for mark in panel.marks:
-            wanted += [mark.name, *getattr(mark, "categories", ())]
-    assert set(wanted) <= set(found)
-    assert found.count(figure.panels[0].y_label) == 1
+            expected += [mark.name, *getattr(mark, "categories", ())]
+    assert set(expected) <= set(shown)
+    assert shown.count(figure.panels[0].y_label) == 1
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html", ".csv", ".json"])
@@ -109,8 +109,8 @@ def test_chinese_texts(tmp_path: Path) -> None:
 def test_long_words_and_many_names_are_drawn(tmp_path: Path) -> None:
     many = [Line(f"model with a long name {number}", [1, 2], [0.1, 0.05 * number]) for number in range(12)]
     title = "A title that is too long for one line " * 3
-    told = texts(save(Figure("many", title, [Panel("", "x", "y", many)]), tmp_path / "m.svg").read_bytes())
-    assert {line.name for line in many} <= set(told)
+    shown = texts(save(Figure("many", title, [Panel("", "x", "y", many)]), tmp_path / "m.svg").read_bytes())
+    assert {line.name for line in many} <= set(shown)
     bars = Bars("b", ["incomprehensibility", "short", "a b c"], [-3, 2, 1], [-4, 1, 0], [0, 5, 2])
     path = save(Figure("long", "t", [Panel("", "x", "y", [bars], y_range=None)]), tmp_path / "l.svg", width=5)
     assert "incomprehensibility" in texts(path.read_bytes())

@@ -39,7 +39,7 @@ def test_every_number_is_there(figure: Figure) -> None:
             if isinstance(mark, Line):
                 assert values[0]["x"] == list(mark.x)
             if mark.n is not None:
-                assert all("n=" in told for told in values[0]["customdata"])
+                assert all("n=" in hover for hover in values[0]["customdata"])
             if isinstance(mark, Stacked) or mark.low is None or mark.high is None:
                 assert len(drawn) == 1 and "error_y" not in values[0]
             elif isinstance(mark, Bars):

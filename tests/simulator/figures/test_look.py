@@ -44,16 +44,16 @@ def test_colours_stand_out_from_their_ground(look: Look) -> None:
 
 
 def test_a_colour_asked_for_is_nobody_elses() -> None:
-    found = strokes([("a", None, "solid"), ("b", "teal", "solid"), ("c", None, "dashed")])
-    assert found["b"].colour == "teal"
-    assert found["c"].dash == "dashed"
-    assert len({stroke.colour for stroke in found.values()}) == 3
+    drawn = strokes([("a", None, "solid"), ("b", "teal", "solid"), ("c", None, "dashed")])
+    assert drawn["b"].colour == "teal"
+    assert drawn["c"].dash == "dashed"
+    assert len({stroke.colour for stroke in drawn.values()}) == 3
 
 
 def test_more_names_than_colours_still_differ() -> None:
-    found = strokes((str(number), None, "solid") for number in range(len(DASHES) * len(COLOURS)))
-    assert len({(stroke.colour, stroke.dash) for stroke in found.values()}) == len(found)
-    assert found["8"].hatched and not found["0"].hatched
+    drawn = strokes((str(number), None, "solid") for number in range(len(DASHES) * len(COLOURS)))
+    assert len({(stroke.colour, stroke.dash) for stroke in drawn.values()}) == len(drawn)
+    assert drawn["8"].hatched and not drawn["0"].hatched
 
 
 def test_numbers_on_bars_can_be_read() -> None:

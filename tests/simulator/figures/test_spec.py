@@ -10,7 +10,7 @@ import pytest
 
 from simulator.figures import Bars, Figure, Level, Line, Mark, Panel, Stacked
 
-ONE = Line("a", [1, 2], [0.1, 0.2])
+LINE = Line("a", [1, 2], [0.1, 0.2])
 
 
 def panel(*marks: Mark, title: str = "", **more: Any) -> Panel:
@@ -18,7 +18,7 @@ def panel(*marks: Mark, title: str = "", **more: Any) -> Panel:
 
 
 @pytest.mark.each(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"x": [], "y": []}, "(?s)Line\nx.*at least 1 item"),
         ({"x": [1, 2], "y": [0.5]}, "'m': y has 1 values for 2 positions"),
@@ -40,13 +40,13 @@ def panel(*marks: Mark, title: str = "", **more: Any) -> Panel:
         ({"x": [1], "y": [0.5], "n": 2.5}, "(?s)n.*valid integer"),
     ],
 )
-def test_a_line_is_checked(arguments: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_a_line_is_checked(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Line("m", **arguments)
 
 
 @pytest.mark.each(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: Bars("m", [], []), "(?s)Bars\\n1.*at least 1 item"),
         (lambda: Bars("m", ["a", "a"], [1, 2]), "two categories are called 'a'"),
@@ -57,29 +57,29 @@ def test_a_line_is_checked(arguments: dict[str, Any], told: str) -> None:
         (lambda: Level(math.nan, "chance"), "(?s)Level\\n0.*finite number"),
         (lambda: panel(), "nothing but levels"),
         (lambda: panel(Level(0.5, "chance")), "nothing but levels"),
-        (lambda: panel(ONE, Bars("b", ["a"], [1])), "not Line and Bars"),
-        (lambda: panel(ONE, Line("a", [1], [1])), "two marks have the name 'a'"),
+        (lambda: panel(LINE, Bars("b", ["a"], [1])), "not Line and Bars"),
+        (lambda: panel(LINE, Line("a", [1], [1])), "two marks have the name 'a'"),
         (lambda: panel(Line("a", [1], [53])), "'a': y reaches 53, outside y_range"),
-        (lambda: panel(ONE, Level(2, "chance")), "'chance': y reaches 2"),
+        (lambda: panel(LINE, Level(2, "chance")), "'chance': y reaches 2"),
         (lambda: panel(Bars("b", ["a"], [3]), y_range=(2, 4)), "reaches 0.0, outside"),
-        (lambda: panel(ONE, x_range=(1.5, 2)), "x reaches 1, outside x_range"),
-        (lambda: panel(ONE, y_range=(1, 0)), "(?s)y_range.*must be two ascending numbers"),
+        (lambda: panel(LINE, x_range=(1.5, 2)), "x reaches 1, outside x_range"),
+        (lambda: panel(LINE, y_range=(1, 0)), "(?s)y_range.*must be two ascending numbers"),
         (lambda: panel(Bars("b", ["a"], [1]), x_ticks=[1]), "are for lines"),
         (lambda: panel(Stacked("s", ["a"], [0.5])), "parts of 'a' add up to 0.5"),
         (lambda: Figure("f", "t", []), "(?s)Figure\n2.*at least 1 item"),
-        (lambda: Figure("a/b", "t", [panel(ONE)]), "(?s)Figure\\n0.*pattern"),
-        (lambda: Figure("f", "t", [panel(ONE), panel(ONE)]), "two panels have the title ''"),
-        (lambda: Figure("f", "t", [panel(ONE)], columns=2), "columns must be from 1 to 1"),
+        (lambda: Figure("a/b", "t", [panel(LINE)]), "(?s)Figure\\n0.*pattern"),
+        (lambda: Figure("f", "t", [panel(LINE), panel(LINE)]), "two panels have the title ''"),
+        (lambda: Figure("f", "t", [panel(LINE)], columns=2), "columns must be from 1 to 1"),
         (
             lambda: Figure(
-                "f", "t", [panel(ONE), panel(Line("a", [1], [0.5], style="dotted"), title="second")]
+                "f", "t", [panel(LINE), panel(Line("a", [1], [0.5], style="dotted"), title="second")]
             ),
             "'a' has two colours or styles",
         ),
     ],
 )
-def test_odd_figures_are_refused(make: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_odd_figures_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         make()
 
 

@@ -84,7 +84,7 @@ def test_a_table_without_rows() -> None:
 
 
 @pytest.mark.each(
-    ("columns", "rows", "told"),
+    ("columns", "rows", "message"),
     [
         ([], [], "columns with different names"),
         (["a", "a"], [], "columns with different names"),
@@ -93,17 +93,17 @@ def test_a_table_without_rows() -> None:
         (["a"], [[Interval(0.5, math.nan, 1, 3)]], "row 0, 'a'"),
     ],
 )
-def test_odd_tables_are_refused(columns: list[str], rows: list[list[float]], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_odd_tables_are_refused(columns: list[str], rows: list[list[float]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Table(columns, rows)
 
 
 def test_in_a_narrow_terminal_names_are_folded_and_numbers_kept() -> None:
     name = "transformers/a-folder-with-a-very-long-name-ambiguous"
-    found = Table(["actor", "one", "two", "three"], [[name, 0.125, 0.25, 0.625]])
+    table = Table(["actor", "one", "two", "three"], [[name, 0.125, 0.25, 0.625]])
     console = Console(width=40)
     with console.capture() as capture:
-        console.print(found.to_text())
+        console.print(table.to_text())
     text = capture.get()
     assert "…" not in text
     assert all(shown in text for shown in ("0.13", "0.25", "0.63"))
@@ -131,13 +131,13 @@ def test_a_p_value_is_never_zero() -> None:
 def test_no_number_is_cut_however_narrow_the_terminal(width: int) -> None:
     columns = [f"measure {letter}" for letter in "abcdefg"]
     values = [[Interval(at / 7 + row / 100, 0.1234, 0.98, 50) for at in range(7)] for row in range(2)]
-    rows = [[f"robot {row}", "local/smollm2", *one] for row, one in enumerate(values)]
+    rows = [[f"robot {row}", "local/smollm2", *numbers] for row, numbers in enumerate(values)]
     console = Console(width=width)
     with console.capture() as capture:
         console.print(Table(["method", "model", *columns], rows, "Sets").to_text())
     text = capture.get()
-    told = [cell_text(value, Column("")) for one in values for value in one]
-    assert all(text.count(one) == told.count(one) for one in told)
+    cells = [cell_text(value, Column("")) for numbers in values for value in numbers]
+    assert all(text.count(cell) == cells.count(cell) for cell in cells)
     assert all(text.count(name) == 1 for name in ("Sets", *columns))
     assert text.count("method") == text.count("model") == text.count("robot 0") == text.count("robot 1")
     assert (text.count("method") == 1) == (width >= 160)

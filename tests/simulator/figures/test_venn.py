@@ -32,8 +32,8 @@ def test_every_count_and_name_stands_in_the_drawing(dark):
 def test_numbers_stand_in_the_circles_that_hold_them():
     root = ET.fromstring(venn().svg())
     circles = [
-        (float(one.get("cx")), float(one.get("cy")), float(one.get("r")))
-        for one in root.iter("{http://www.w3.org/2000/svg}circle")
+        (float(circle.get("cx")), float(circle.get("cy")), float(circle.get("r")))
+        for circle in root.iter("{http://www.w3.org/2000/svg}circle")
     ]
     place = {
         "".join(text.itertext()): (float(text.get("x")), float(text.get("y")))

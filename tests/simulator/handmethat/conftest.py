@@ -48,7 +48,7 @@ def household() -> MakeWorld:
         )
         containers = [world.index[places[name]] if name in places else NOTHING for name in names]
         bits = {"toggled": ["refrigerator"], **states}
-        sets = {state: bit_set(world.index[name] for name in of) for state, of in bits.items()}
+        sets = {state: bit_set(world.index[name] for name in labels) for state, labels in bits.items()}
         return world, start_state(world, containers, sets)
 
     return make
@@ -68,8 +68,8 @@ def task() -> Task:
     state: State = initial
     for action in actions:
         state = domain("human")[action.name].apply(state, action.args)
-    meant = tuple((one, None) for one in entities(matching(world, state, meaning.description)))
-    said = tuple((one, None) for one in entities(matching(world, state, utterance.description)))
+    meant = tuple((entity, None) for entity in entities(matching(world, state, meaning.description)))
+    spoken = tuple((entity, None) for entity in entities(matching(world, state, utterance.description)))
     return Task(
         id="task-bring_me-64-0-2",
         level=2,
@@ -86,7 +86,7 @@ def task() -> Task:
         utterance=utterance,
         heard=meaning,
         in_meaning=meant,
-        in_utterance=said,
+        in_utterance=spoken,
         useful=meant,
         in_heard=meant,
         seed=7,
@@ -111,13 +111,16 @@ def make_task() -> MakeTask:
         actions: tuple[Action, ...] = (),
         seed: int = 0,
     ) -> Task:
-        said = utterance or meaning
+        spoken = utterance or meaning
         current = state
         for action in actions:
             current = domain("human")[action.name].apply(current, action.args)
 
-        def objects(of: Meaning) -> tuple[tuple[int, str | None], ...]:
-            return tuple((one, of.argument) for one in entities(matching(world, current, of.description)))
+        def objects(reading: Meaning) -> tuple[tuple[int, str | None], ...]:
+            return tuple(
+                (entity, reading.argument)
+                for entity in entities(matching(world, current, reading.description))
+            )
 
         return Task(
             id=f"task-{meaning.quest}-0-{seed}-1",
@@ -132,10 +135,10 @@ def make_task() -> MakeTask:
             actions=actions,
             solution=actions,
             meaning=meaning,
-            utterance=said,
+            utterance=spoken,
             heard=meaning,
             in_meaning=objects(meaning),
-            in_utterance=objects(said),
+            in_utterance=objects(spoken),
             useful=objects(meaning),
             in_heard=objects(meaning),
             seed=seed,

@@ -41,8 +41,8 @@ def arrange(household: MakeWorld) -> Arrange:
         if holding:
             state = state._replace(holding=world.entity(holding))
             held.append(state.holding)
-        for one in held:
-            state = state.with_place(one, NOTHING)
+        for entity in held:
+            state = state.with_place(entity, NOTHING)
         return world, state._replace(
             at=world.entity(at), given=bit_set(world.entity(name) for name in given), waiting=waiting
         )
@@ -114,7 +114,7 @@ def test_every_action_and_each_of_its_needs_has_a_case(which: Domain, count: int
     schemas = domain(which)
     assert len(schemas) == count
     for name, schema in schemas.items():
-        cases = [case for one, other, case in CASES if (one, other) == (which, name)]
+        cases = [case for kind, action, case in CASES if (kind, action) == (which, name)]
         tried = {need for case in cases for need in (*case.fails, *case.implied)}
         assert {need.text for need in schema.needs} - {"not waiting"} == tried, name
         assert all(len(case.args) == len(schema.params) == len(schema.bounds) for case in cases)
@@ -130,7 +130,7 @@ def test_preconditions_implied_by_the_kinds() -> None:
 def test_numbers_of_groundings() -> None:
     # Spec 3.1 and 3.2, column "groundings".
     place, reach = "location", ("movable", "receptacle", "location")
-    assert {name.removeprefix("human-"): one.bounds for name, one in domain("human").items()} == {
+    assert {name.removeprefix("human-"): schema.bounds for name, schema in domain("human").items()} == {
         "move": (place, place),
         "pick-up-at-location": ("movable", place),
         "pick-up-from-receptacle-at-location": reach,
@@ -154,7 +154,9 @@ def test_numbers_of_groundings() -> None:
         "clean-location": ("tool", place),
     }
     moved = ("movable", "place", "place")
-    assert {name: (one.bounds, one.serves, one.argument) for name, one in domain("teleport").items()} == {
+    assert {
+        name: (schema.bounds, schema.serves, schema.argument) for name, schema in domain("teleport").items()
+    } == {
         "robot-move-obj-to-human": (("movable", "place"), "bring_me", ""),
         "robot-move-obj-from-rec-into-rec": (moved, "move_to", "to"),
         "robot-move-obj-from-rec-onto-rec": (moved, "move_to", "to"),
@@ -166,7 +168,7 @@ def test_numbers_of_groundings() -> None:
         "robot-clean-obj": (("any",), "change_state", "clean"),
     }
     robot = domain("robot")
-    bounds = {bound for one in robot.values() for bound in one.bounds}
+    bounds = {bound for schema in robot.values() for bound in schema.bounds}
     assert bounds == {"location", "movable", "receptacle", "human"}
 
 
@@ -219,13 +221,13 @@ def entities_at(state: State) -> list[int]:
 
 def assert_sound(world: World, state: State) -> None:
     held = bit_set([state.holding] if state.holding != NOTHING else []) | state.given
-    for one in world.movables:
-        container = state.container(one)
-        assert (container == NOTHING) == bool(held >> one & 1)
+    for entity in world.movables:
+        container = state.container(entity)
+        assert (container == NOTHING) == bool(held >> entity & 1)
         if container != NOTHING:
             assert world.kinds[container].receptacle
-            assert not (world.kinds[container].movable and world.kinds[one].receptacle)
-    for one in entities(state.open):
-        assert world.of("openable") >> one & 1
-    for one in entities(state.cooked & state.frozen):
-        raise AssertionError(f"{world.name(one)} is cooked and frozen")
+            assert not (world.kinds[container].movable and world.kinds[entity].receptacle)
+    for entity in entities(state.open):
+        assert world.of("openable") >> entity & 1
+    for entity in entities(state.cooked & state.frozen):
+        raise AssertionError(f"{world.name(entity)} is cooked and frozen")

@@ -30,12 +30,14 @@ PUBLISHED = [
 @pytest.mark.parametrize("sample", [Sample(per_level=25), Sample(limit=100), Sample(limit=100, seed=7)])
 def test_a_small_sample_looks_like_the_whole(sample: Sample) -> None:
     drawn = [PUBLISHED[i] for i in sample.draw(PUBLISHED)]
-    assert Counter(one.level for one in drawn) == dict.fromkeys((1, 2, 3, 4), 25)
-    whole, part = (Counter((one.level, one.quest) for one in some) for some in (PUBLISHED, drawn))
+    assert Counter(episode.level for episode in drawn) == dict.fromkeys((1, 2, 3, 4), 25)
+    whole, part = (
+        Counter((episode.level, episode.quest) for episode in group) for group in (PUBLISHED, drawn)
+    )
     for kind, count in whole.items():
         assert abs(part[kind] - count / 100) < 1, kind
-    assert len({one.goal for one in drawn}) > 40
-    assert max(one.goal or 0 for one in drawn) > 60
+    assert len({episode.goal for episode in drawn}) > 40
+    assert max(episode.goal or 0 for episode in drawn) > 60
 
 
 def test_a_sample_depends_only_on_the_seed() -> None:
@@ -45,17 +47,19 @@ def test_a_sample_depends_only_on_the_seed() -> None:
 
 
 def test_levels_can_be_proportional_to_the_data() -> None:
-    some = [one for one in PUBLISHED if one.level in (1, 2) or one.goal == 5]
-    drawn = Sample(limit=200, shares="proportional").draw(some)
-    whole, part = (Counter(one.level for one in each) for each in (some, [some[i] for i in drawn]))
-    assert all(abs(part[level] - 200 * count / len(some)) < 1 for level, count in whole.items())
+    population = [episode for episode in PUBLISHED if episode.level in (1, 2) or episode.goal == 5]
+    drawn = Sample(limit=200, shares="proportional").draw(population)
+    whole, part = (
+        Counter(episode.level for episode in each) for each in (population, [population[i] for i in drawn])
+    )
+    assert all(abs(part[level] - 200 * count / len(population)) < 1 for level, count in whole.items())
 
 
 def test_rare_levels_are_taken_completely() -> None:
-    some = [*PUBLISHED[:3], *(one for one in PUBLISHED if one.level == 4)]
-    assert makeup(some[i] for i in Sample(per_level=10).draw(some))["levels"] == {1: 3, 4: 10}
-    assert makeup(some[i] for i in Sample(limit=20).draw(some))["levels"] == {1: 3, 4: 17}
-    assert makeup(some[i] for i in Sample(limit=5, per_level=10).draw(some))["levels"] in (
+    population = [*PUBLISHED[:3], *(episode for episode in PUBLISHED if episode.level == 4)]
+    assert makeup(population[i] for i in Sample(per_level=10).draw(population))["levels"] == {1: 3, 4: 10}
+    assert makeup(population[i] for i in Sample(limit=20).draw(population))["levels"] == {1: 3, 4: 17}
+    assert makeup(population[i] for i in Sample(limit=5, per_level=10).draw(population))["levels"] in (
         {1: 2, 4: 3},
         {1: 3, 4: 2},
     )
@@ -72,7 +76,7 @@ def test_only_the_files_drawn_are_read_unless_names_mislead(task: Task, tmp_path
         makeup(map(stratum, drawn)), drawn.to_json()
     )
     assert draw_tasks(tmp_path).to_json() == {}
-    others = set(tmp_path.glob("*.json")) - {tmp_path / f"{one.id}.json" for one in drawn}
+    others = set(tmp_path.glob("*.json")) - {tmp_path / f"{episode.id}.json" for episode in drawn}
     spoilt = others.pop()
     text = spoilt.read_text()
     spoilt.write_text("{")
@@ -82,4 +86,4 @@ def test_only_the_files_drawn_are_read_unless_names_mislead(task: Task, tmp_path
     for path in tmp_path.glob("*.json"):
         path.rename(path.with_name(path.name.replace("-2.json", "-3.json")))
     drawn = draw_tasks(tmp_path, Sample(limit=4))
-    assert [one.level for one in drawn] == [2] * 4
+    assert [episode.level for episode in drawn] == [2] * 4

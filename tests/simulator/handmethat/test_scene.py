@@ -62,9 +62,9 @@ def assert_mean(values: list[int], published: float) -> None:
     assert abs(fmean(values) - published) <= ROUNDED + 4 * error
 
 
-def assert_share(hits: int, of: int, chance: float) -> None:
-    assert of > 0
-    assert abs(hits - of * chance) <= 4 * (of * chance * (1 - chance)) ** 0.5
+def assert_share(hits: int, total: int, chance: float) -> None:
+    assert total > 0
+    assert abs(hits - total * chance) <= 4 * (total * chance * (1 - chance)) ** 0.5
 
 
 @pytest.mark.each("counts", RULES)
@@ -143,14 +143,14 @@ def test_names_and_order() -> None:
 @pytest.mark.each("subclass", MEANS)
 def test_places_are_equally_likely(subclass: str) -> None:
     places = hierarchy().subclasses[subclass].places
-    found = Counter(
-        world.names[state.container(one)].split("#")[0]
+    counts = Counter(
+        world.names[state.container(entity)].split("#")[0]
         for world, state in scenes()
-        for one in entities(world.of(subclass))
+        for entity in entities(world.of(subclass))
     )
-    assert set(found) == set(places)
+    assert set(counts) == set(places)
     for place in places:
-        assert_share(found[place], found.total(), 1 / len(places))
+        assert_share(counts[place], counts.total(), 1 / len(places))
 
 
 def test_places_are_the_published_ones() -> None:
@@ -165,15 +165,15 @@ def test_places_are_the_published_ones() -> None:
 
 def test_things_in_movable_containers_are_in_any_of_them() -> None:
     for kind in ("tray", "bucket", "package"):
-        found = Counter(
+        counts = Counter(
             world.names[container]
             for world, state in scenes()
-            for one in world.movables
-            if (container := state.container(one)) and world.kinds[container].name == kind
+            for entity in world.movables
+            if (container := state.container(entity)) and world.kinds[container].name == kind
         )
-        assert set(found) == {f"{kind}#{number}" for number in range(3)}
-        for name in found:
-            assert_share(found[name], found.total(), 1 / 3)
+        assert set(counts) == {f"{kind}#{number}" for number in range(3)}
+        for name in counts:
+            assert_share(counts[name], counts.total(), 1 / 3)
 
 
 @pytest.mark.parametrize(("state", "able"), [("dusty", "dustyable"), ("stained", "stainable")])
@@ -188,9 +188,9 @@ def test_a_third_is_dusty_or_stained(state: str, able: str) -> None:
 )
 def test_colours_and_sizes_are_equally_likely(words: tuple[str, ...], able: str) -> None:
     worlds = [world for world, _ in scenes()]
-    of = sum(world.of(able).bit_count() for world in worlds)
+    total = sum(world.of(able).bit_count() for world in worlds)
     for word in words:
-        assert_share(sum(world.of(word).bit_count() for world in worlds), of, 1 / len(words))
+        assert_share(sum(world.of(word).bit_count() for world in worlds), total, 1 / len(words))
     for world in worlds:
         values = world.colors if able == "has-color" else world.sizes
         assert [value in words for value in values] == [
@@ -204,12 +204,15 @@ def test_fixed_initial_states() -> None:
         assert world.name(state.at) == "floor"
         assert (state.holding, state.given, state.waiting) == (NOTHING, 0, False)
         assert (state.open, state.sliced, state.soaked) == (0, 0, 0)
-        assert [world.names[one] for one in entities(state.toggled)] == ["refrigerator"]
+        assert [world.names[entity] for entity in entities(state.toggled)] == ["refrigerator"]
 
 
 def lying_in(world: World, state: State, *places: str) -> list[int]:
     return sorted(
-        one for place in places for one in state.contents(world.entity(place)) if world.of("FOOD") >> one & 1
+        entity
+        for place in places
+        for entity in state.contents(world.entity(place))
+        if world.of("FOOD") >> entity & 1
     )
 
 
@@ -229,13 +232,13 @@ def test_the_switches() -> None:
         world, state = sample_scene(Random(seed), SceneRules(stove_cooks=True))
         assert (world, state._replace(cooked=plain[1].cooked)) == plain
         assert list(entities(state.cooked)) == lying_in(world, state, "oven", "microwave", "stove")
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for seed in range(60):
         world, state = sample_scene(Random(seed), SceneRules(all_places=True))
-        for one in world.movables:
-            found[world.kinds[one].subclass, world.kinds[state.container(one)].subclass] += 1
+        for entity in world.movables:
+            counts[world.kinds[entity].subclass, world.kinds[state.container(entity)].subclass] += 1
     for name, row in hierarchy().subclasses.items():
-        assert all(found[name, inert] > 0 for inert in row.inert), name
+        assert all(counts[name, inert] > 0 for inert in row.inert), name
 
 
 def test_a_household_has_the_given_stock() -> None:

@@ -58,7 +58,7 @@ def slow_kappa(counts: Sequence[Sequence[int]]) -> float:
 def slow_alpha(units: Sequence[Sequence[Hashable]], distance: Any) -> float:
     """By definition, over all ordered pairs."""
     units = [unit for unit in units if len(unit) > 1]
-    values = [one for unit in units for one in unit]
+    values = [value for unit in units for value in unit]
     n = len(values)
     observed = sum(sum(distance(a, b) for a, b in permutations(u, 2)) / (len(u) - 1) for u in units) / n
     expected = sum(distance(a, b) for a, b in permutations(values, 2)) / (n * (n - 1))
@@ -109,7 +109,7 @@ def test_kappa_is_the_formula(raters: int, categories: int, seed: int) -> None:
 
 
 def test_masi_by_hand() -> None:
-    e, n, en, cn, cen = (frozenset(one) for one in ("E", "N", "EN", "CN", "CEN"))
+    e, n, en, cn, cen = (frozenset(letters) for letters in ("E", "N", "EN", "CN", "CEN"))
     assert masi_distance(en, en) == 0
     assert masi_distance(frozenset(), frozenset()) == 0
     assert masi_distance(e, n) == 1
@@ -123,13 +123,13 @@ def test_masi_by_hand() -> None:
 
 def test_alpha_of_a_worked_example() -> None:
     """Two raters, ten units, 0 or 1 (Krippendorff 2011, section B): alpha 0.095."""
-    one, other = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-    units = list(zip(one, other, strict=True))
+    first, second = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    units = list(zip(first, second, strict=True))
     assert krippendorff_alpha(units, nominal_distance) == pytest.approx(0.0952, abs=5e-5)
 
 
 def test_alpha_with_sets_by_hand() -> None:
-    e, n, en = (frozenset(one) for one in ("E", "N", "EN"))
+    e, n, en = (frozenset(letters) for letters in ("E", "N", "EN"))
     # Values E 2, N 1, EN 1. Observed: (0 + 0)/1 and (2/3 + 2/3)/1, over 4. Expected over 12 ordered pairs:
     # E-N 2*2*1, E-EN 2*2*2/3, N-EN 2*2/3.
     expected = (4 + 8 / 3 + 4 / 3) / 12
@@ -145,7 +145,7 @@ def test_alpha_is_undefined_where_there_is_nothing_to_compare() -> None:
     assert alpha_interval([], nominal_distance) is None
 
 
-SETS = [frozenset(one) for one in ("C", "E", "N", "CE", "CN", "EN", "CEN")]
+SETS = [frozenset(letters) for letters in ("C", "E", "N", "CE", "CN", "EN", "CEN")]
 
 
 def random_units(seed: int, units: int = 30) -> list[list[frozenset[str]]]:
@@ -189,20 +189,20 @@ def test_sums_by_group() -> None:
 
 def test_measures_are_told_together_and_none_depends_on_the_others() -> None:
     values = [0.0, 1.0, 5.0, 2.0]
-    found = intervals(
+    measured = intervals(
         {
             "mean": mean_measure(values),
-            "twice": mean_measure([2 * one for one in values]),
+            "twice": mean_measure([2 * value for value in values]),
             "none": mean_measure([], [], 4),
             "kappa": kappa_measure(tally([], "ab"), [], 4),
         },
         seed=1,
     )
-    mean, twice = found["mean"], found["twice"]
+    mean, twice = measured["mean"], measured["twice"]
     assert mean is not None
     assert twice is not None
-    assert twice[:3] == pytest.approx([2 * one for one in mean[:3]])
-    assert (mean.value, mean.n, found["none"], found["kappa"]) == (2, 4, None, None)
+    assert twice[:3] == pytest.approx([2 * value for value in mean[:3]])
+    assert (mean.value, mean.n, measured["none"], measured["kappa"]) == (2, 4, None, None)
     assert intervals({"mean": mean_measure(values)}, seed=1) == {"mean": mean}
     assert intervals({}) == {}
     assert intervals({"mean": mean_measure([])}) == {"mean": None}
@@ -228,19 +228,19 @@ def test_resampled_statistics_are_those_of_the_resampled_ratings() -> None:
     picks = [0, 0, 3, 4, 5, 5, 6, 8, 9, 9]
     weights = np.bincount(picks, minlength=10).astype(float)
     kappa, alpha = kappa_measure(counts), alpha_measure(units, masi_distance)
-    found = kappa.statistic(weights[None] @ kappa.columns)
-    assert found.tolist() == [pytest.approx(fleiss_kappa(counts[picks]))]
-    found = alpha.statistic(weights[None] @ alpha.columns)
-    assert found.tolist() == [pytest.approx(slow_alpha([units[place] for place in picks], masi_distance))]
+    statistic = kappa.statistic(weights[None] @ kappa.columns)
+    assert statistic.tolist() == [pytest.approx(fleiss_kappa(counts[picks]))]
+    statistic = alpha.statistic(weights[None] @ alpha.columns)
+    assert statistic.tolist() == [pytest.approx(slow_alpha([units[place] for place in picks], masi_distance))]
 
 
 def test_intervals_hold_their_value_and_say_of_how_many() -> None:
-    found = fleiss_interval(FLEISS_1971, seed=1)
-    assert found is not None
-    assert found.low < found.value < found.high
-    assert (found.value, found.n) == (fleiss_kappa(FLEISS_1971), 10)
-    assert found == fleiss_interval(FLEISS_1971, seed=1)
-    assert found != fleiss_interval(FLEISS_1971, seed=2)
+    interval = fleiss_interval(FLEISS_1971, seed=1)
+    assert interval is not None
+    assert interval.low < interval.value < interval.high
+    assert (interval.value, interval.n) == (fleiss_kappa(FLEISS_1971), 10)
+    assert interval == fleiss_interval(FLEISS_1971, seed=1)
+    assert interval != fleiss_interval(FLEISS_1971, seed=2)
     units = random_units(2)
     alpha = alpha_interval(units, masi_distance)
     assert alpha is not None
@@ -264,10 +264,10 @@ def test_whole_groups_are_resampled() -> None:
 def test_undefined_resamples_are_left_out() -> None:
     """A resample of the third row alone is undefined."""
     measure = Measure(np.array([[1.0], [2.0], [0.0]]), lambda sums: np.where(sums > 0, sums, np.nan)[:, 0], 3)
-    found = intervals({"sum": measure}, seed=1)["sum"]
-    assert found is not None
-    assert (found.value, found.n) == (3, 3)
-    assert found.low >= 1
+    interval = intervals({"sum": measure}, seed=1)["sum"]
+    assert interval is not None
+    assert (interval.value, interval.n) == (3, 3)
+    assert interval.low >= 1
     undefined = Measure(measure.columns, lambda sums: np.full(len(sums), np.nan), 3)
     assert intervals({"sum": undefined}) == {"sum": None}
     once = Measure(measure.columns, lambda sums: np.array([3.0] + [np.nan] * (len(sums) - 1)), 3)

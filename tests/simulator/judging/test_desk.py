@@ -47,10 +47,10 @@ def colour(form: Colour) -> str:
     return form.colour
 
 
-def rows(said: Sequence[tuple[str, str, bool]]) -> list[Judgment]:
+def rows(forms: Sequence[tuple[str, str, bool]]) -> list[Judgment]:
     return [
         COLOURS.judgment("item", who, Colour(colour=chosen, decides=decides), submission=str(place))
-        for place, (who, chosen, decides) in enumerate(said)
+        for place, (who, chosen, decides) in enumerate(forms)
     ]
 
 
@@ -76,8 +76,8 @@ def test_a_form_on_an_episode_as_a_row() -> None:
 
 
 def test_the_newest_form_of_a_rater_counts_in_the_place_of_the_first() -> None:
-    said = [("ann", "red", False), ("bob", "blue", False), ("ann", "green", False), ("bob", "red", True)]
-    opinions = COLOURS.opinions([*rows(said), *rows([("cy", "red", True)])])["item"]
+    forms = [("ann", "red", False), ("bob", "blue", False), ("ann", "green", False), ("bob", "red", True)]
+    opinions = COLOURS.opinions([*rows(forms), *rows([("cy", "red", True)])])["item"]
     assert [(who, form.colour) for who, form in opinions.blind.items()] == [("ann", "green"), ("bob", "blue")]
     assert opinions.decided is not None and opinions.decided.decides
     assert opinions.decider == "cy"
@@ -92,9 +92,9 @@ def test_what_somebody_said_who_is_erased_is_no_opinion() -> None:
 def test_who_is_asked_and_what_holds() -> None:
     nobody: Opinions[Colour] = Opinions()
     assert nobody.awaits("ann") and nobody.settled(colour) is None and not nobody.differs(colour)
-    (one,) = COLOURS.opinions(rows([("ann", "red", False)])).values()
-    assert not one.awaits("ann") and one.awaits("bob") and not one.awaits("bob", 1)
-    assert one.settled(colour) == Colour(colour="red")
+    (opinion,) = COLOURS.opinions(rows([("ann", "red", False)])).values()
+    assert not opinion.awaits("ann") and opinion.awaits("bob") and not opinion.awaits("bob", 1)
+    assert opinion.settled(colour) == Colour(colour="red")
     (two,) = COLOURS.opinions(rows([("ann", "red", False), ("bob", "blue", False)])).values()
     assert two.differs(colour) and two.settled(colour) is None and not two.awaits("cy")
     decided = Opinions(two.blind, Colour(colour="green", decides=True), "cy")
@@ -103,13 +103,13 @@ def test_who_is_asked_and_what_holds() -> None:
 
 
 def test_a_third_decides_only_where_the_first_two_differ() -> None:
-    def of(*colours: str) -> Opinions[Colour]:
+    def opinions(*colours: str) -> Opinions[Colour]:
         return with_third_rater(Opinions({str(n): Colour(colour=c) for n, c in enumerate(colours)}), colour)
 
-    assert of("red", "blue", "green", "blue").decided == Colour(colour="green")
-    assert list(of("red", "blue", "green").blind) == ["0", "1"]
-    assert of("red", "red", "green").decided is None
-    assert of("red").decided is None
+    assert opinions("red", "blue", "green", "blue").decided == Colour(colour="green")
+    assert list(opinions("red", "blue", "green").blind) == ["0", "1"]
+    assert opinions("red", "red", "green").decided is None
+    assert opinions("red").decided is None
 
 
 def test_names_and_choices_are_required() -> None:
@@ -128,4 +128,4 @@ def test_everybody_has_an_order_of_their_own_that_does_not_change() -> None:
     ann, bob = (rater_order(due, "desk", who, str) for who in ("ann", "bob"))
     assert sorted(ann) == sorted(due) and ann != bob
     left = random.Random(1).sample(due, 12)
-    assert rater_order(left, "desk", "ann", str) == tuple(one for one in ann if one in left)
+    assert rater_order(left, "desk", "ann", str) == tuple(item for item in ann if item in left)

@@ -240,9 +240,9 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ask() -> Callable[..., Request]:
     def make(*texts: str, **fields: Any) -> Request:
-        said = texts or ("Which colour?",)
-        roles = ["user" if number % 2 == 0 else "assistant" for number in range(len(said))]
-        return Request(messages=tuple(map(Message, roles, said)), **fields)  # type: ignore[arg-type]
+        contents = texts or ("Which colour?",)
+        roles = ["user" if number % 2 == 0 else "assistant" for number in range(len(contents))]
+        return Request(messages=tuple(map(Message, roles, contents)), **fields)  # type: ignore[arg-type]
 
     return make
 

@@ -101,8 +101,8 @@ async def test_a_server_that_forgets_logprobs(make, server, ask):
 async def test_anthropic_body(make, server):
     model = make("anthropic", "claude-sonnet-4-6", extra={"output_config": {"effort": "low"}})
     system, user = Message("system", "Be brief."), Message("user", "Which colour?")
-    wanted = {"temperature": 0.3, "max_tokens": 5, "seed": 9, "stop": ("\n", "END"), "schema": Colour}
-    await model.complete(Request(messages=(system, user), **wanted))
+    settings = {"temperature": 0.3, "max_tokens": 5, "seed": 9, "stop": ("\n", "END"), "schema": Colour}
+    await model.complete(Request(messages=(system, user), **settings))
     body = server.requests[0].body
     schema = body.pop("output_config")
     assert server.requests[0].path == "/v1/messages"

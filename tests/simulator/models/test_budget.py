@@ -60,7 +60,7 @@ def test_the_users_prices_override(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("openai/x: 3", "openai/x: expected 'input' and 'output'"),
         ("openai/x: {input: 3}", "openai/x: output is missing"),
@@ -72,10 +72,10 @@ def test_the_users_prices_override(tmp_path, monkeypatch):
         ("a: [", "is not YAML"),
     ],
 )
-def test_a_wrong_price_file_is_told(tmp_path, content, said):
+def test_a_wrong_price_file_is_told(tmp_path, content, message):
     path = tmp_path / "prices.yaml"
     path.write_text(content)
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         read_prices(path)
     assert "prices.yaml" in str(caught.value)
 

@@ -73,6 +73,6 @@ def test_who_is_waited_for_is_said_now_and_then(clock, caplog):
     for _ in range(10):
         circuit.say("waiting")
         clock.now += 10
-    said = [record.getMessage() for record in caplog.records]
-    assert said == ["the server https://here: waiting"] * 4
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == ["the server https://here: waiting"] * 4
     assert [duration(seconds) for seconds in (5, 300, 86_400)] == ["5 s", "5 min", "24 h"]

@@ -32,24 +32,26 @@ def answers(*, tokens=words, first=(), written=(" so",), echo=True, logprobs=Tru
 
     def behave(handler):
         body = handler.asked.body
-        said = [*first, *tokens(body["prompt"])] if body.get("echo") and echo else []
-        said += list(written)
+        returned = [*first, *tokens(body["prompt"])] if body.get("echo") and echo else []
+        returned += list(written)
         table = {
-            "tokens": said,
-            "token_logprobs": [None if n == 0 and body.get("echo") else -float(n) for n in range(len(said))],
+            "tokens": returned,
+            "token_logprobs": [
+                None if n == 0 and body.get("echo") else -float(n) for n in range(len(returned))
+            ],
             "top_logprobs": [
                 None
                 if n == 0 and body.get("echo")
                 else {"else": -2.0 * n - 1 if n else -99.0, word: -float(n), "rare": rare}
-                for n, word in enumerate(said)
+                for n, word in enumerate(returned)
             ],
-            "text_offset": [0] * len(said),
+            "text_offset": [0] * len(returned),
         }
         made = {
-            "index": 0, "text": "".join(said), "finish_reason": "length",
+            "index": 0, "text": "".join(returned), "finish_reason": "length",
             "logprobs": table if logprobs and body.get("logprobs") is not None else None,
         }  # fmt: skip
-        usage = {"prompt_tokens": len(said) - 1, "completion_tokens": 1, "total_tokens": len(said)}
+        usage = {"prompt_tokens": len(returned) - 1, "completion_tokens": 1, "total_tokens": len(returned)}
         handler.send_json(
             {"id": "c", "object": "text_completion", "created": 1, "model": "m", "usage": usage,
              "choices": [{**made, **choice}]}
@@ -77,8 +79,8 @@ async def test_all_labels_take_one_request(server, model):
     assert request.body == {
         "model": "org/m", "prompt": TEXT, "max_tokens": 1, "temperature": 0.0, "echo": True, "logprobs": 2,
     }  # fmt: skip
-    said = words(TEXT)
-    places = [said.index(">") + 1, len(said) - 1]
+    text = words(TEXT)
+    places = [text.index(">") + 1, len(text) - 1]
     assert [each.offset for each in scored.positions] == [ARROW, QA]
     assert [each.token for each in scored.positions] == ["X", " Y"]
     assert [each.logprob for each in scored.positions] == [-float(place) for place in places]

@@ -57,9 +57,9 @@ def echoes(tokens=words, first=(), turned=False, missing=0, logprobs=True):
         body = handler.asked.body
         choices = []
         for number, text in enumerate(body["prompt"]):
-            said = [*first, *tokens(text), " so"]
-            values = [None, *(-float(n) for n in range(1, len(said)))]
-            table = {"tokens": said, "token_logprobs": values, "top_logprobs": None, "text_offset": []}
+            echoed = [*first, *tokens(text), " so"]
+            values = [None, *(-float(n) for n in range(1, len(echoed)))]
+            table = {"tokens": echoed, "token_logprobs": values, "top_logprobs": None, "text_offset": []}
             choices.append(
                 {
                     "index": number,

@@ -120,10 +120,10 @@ async def dialogues(model, count, turns, *, at_once):
             await turns_of(number)
 
     async def turns_of(number):
-        said = []
+        messages = []
         for turn in range(turns):
-            said.append(Message("user", f"dialogue {number}, turn {turn} " * 60))
-            await model.complete(Request(messages=tuple(said)))
+            messages.append(Message("user", f"dialogue {number}, turn {turn} " * 60))
+            await model.complete(Request(messages=tuple(messages)))
 
     await asyncio.gather(*map(dialogue, range(count)))
     await model.close()

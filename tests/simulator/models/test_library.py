@@ -101,9 +101,9 @@ def good(text="hello", end="stop", message=None):
                 name = handler.asked.body["toolConfig"]["tools"][0]["toolSpec"]["name"]
                 content = [{"toolUse": {"toolUseId": "t", "name": name, "input": json.loads(text)}}]
             usage = {"inputTokens": 11, "outputTokens": 7, "totalTokens": 18}
-            said = {"message": {"role": "assistant", "content": content}}
+            output = {"message": {"role": "assistant", "content": content}}
             handler.send_json(
-                {"output": said, "stopReason": ends[end], "usage": usage, "metrics": {"latencyMs": 1}}
+                {"output": output, "stopReason": ends[end], "usage": usage, "metrics": {"latencyMs": 1}}
             )
         else:
             choice = {"index": 0, "finish_reason": end, "message": {"role": "assistant", "content": text}}
@@ -209,12 +209,12 @@ async def test_nobody_listens(provider, ask):
 
 @needs_library
 async def test_what_is_secret_stays_so(server, model, ask):
-    said = " ".join(KEYS.values())
-    server.always = failing(400, said)
+    secrets = " ".join(KEYS.values())
+    server.always = failing(400, secrets)
     with pytest.raises(BadRequest) as failed:
         await model.complete(ask())
     assert "secret" not in str(failed.value)
-    server.always = good(said)
+    server.always = good(secrets)
     assert "secret" not in (await model.complete(ask("again"))).text
 
 

@@ -22,11 +22,11 @@ from simulator.models.limits import Limited
 
 
 def layers(model):
-    found = []
+    names = []
     while isinstance(model, Layer):
-        found.append(type(model).__name__)
+        names.append(type(model).__name__)
         model = model.inner
-    return found
+    return names
 
 
 @pytest.mark.each("name", ["gpt-4o", "", "open/gpt-4o", "OpenAI/gpt-4o"])
@@ -44,9 +44,9 @@ def test_a_name_without_a_model_is_told(name):
         load_model(name)
 
 
-@pytest.mark.parametrize(("name", "said"), [("offline/script", "script="), ("replay/run", "recordings=")])
-def test_what_a_backend_needs_is_told(name, said):
-    with pytest.raises(InputError, match=said):
+@pytest.mark.parametrize(("name", "message"), [("offline/script", "script="), ("replay/run", "recordings=")])
+def test_what_a_backend_needs_is_told(name, message):
+    with pytest.raises(InputError, match=message):
         load_model(name)
 
 
@@ -103,8 +103,8 @@ async def test_the_unexpected_is_said(caplog):
     with caplog.at_level(logging.WARNING, logger="simulator.models.load"):
         for name in ("openai/gpt-4o", "openai/gpt-5", "openai/who-knows"):
             await load_model(name, ModelOptions(api_key="x")).close()
-    told = [record.message for record in caplog.records if record.name == "simulator.models.load"]
-    assert told == [
+    messages = [record.message for record in caplog.records if record.name == "simulator.models.load"]
+    assert messages == [
         "openai/gpt-5 takes no temperature, so none is sent",
         "openai/who-knows has no price, so its cost is unknown (see $ASKBACK_PRICES)",
     ]

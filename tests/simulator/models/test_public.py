@@ -18,5 +18,5 @@ def test_all_is_everything_public():
 
 def test_importing_it_imports_no_sdk():
     code = "import sys, simulator.models; print({'openai', 'anthropic', 'torch'} & set(sys.modules))"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "set()"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "set()"

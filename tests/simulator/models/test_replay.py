@@ -206,9 +206,9 @@ def test_an_unknown_run_is_told_before_anything_is_asked(logged):
 
 async def test_the_first_answer_is_replayed(logged):
     async with LogWriter(logged, durable=False) as log:
-        for said in (BadRequest("no"), "first", "second"):
+        for answer in (BadRequest("no"), "first", "second"):
             model = add_layers(
-                Named("openai", "m", lambda request, said=said: said), ModelOptions(recorder=log.put)
+                Named("openai", "m", lambda request, answer=answer: answer), ModelOptions(recorder=log.put)
             )
             with suppress(BadRequest):
                 await model.complete(question("Twice?"))

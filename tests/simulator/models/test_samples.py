@@ -103,7 +103,7 @@ async def test_what_was_sampled_one_by_one_is_replayed(tmp_path):
             await model.complete(request)
     replay = load_model("replay/r", ModelOptions(recordings=path))
     answer = await sample(replay, asked())
-    assert answer.samples == tuple(str(one.seed) for one in requests)
+    assert answer.samples == tuple(str(sampled.seed) for sampled in requests)
 
 
 def completions(texts):

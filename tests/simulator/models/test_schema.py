@@ -70,7 +70,7 @@ def test_objects_are_found(text):
 
 
 @pytest.mark.each(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no JSON"),
         ("red", "no JSON"),
@@ -87,21 +87,21 @@ def test_objects_are_found(text):
         ('{"name": "red"} or {"name": "blue"}', "2 different objects"),
     ],
 )
-def test_nothing_is_guessed(text, said):
-    with pytest.raises(Malformed, match=said) as caught:
+def test_nothing_is_guessed(text, message):
+    with pytest.raises(Malformed, match=message) as caught:
         parse(text, Colour)
     assert caught.value.text == text
 
 
 def test_plain_json_schemas():
     assert parse('Well: {"name": "red", "shade": 2}', PLAIN) == {"name": "red", "shade": 2}
-    for text, said in [
+    for text, message in [
         ('{"shade": 2}', "'name' is a required property"),
         ('{"name": "red", "shade": -1}', r"\$.shade"),
         ('{"name": "red", "shad": 1}', "shad"),
         ('{"name": null}', r"\$.name"),
     ]:
-        with pytest.raises(Malformed, match=said):
+        with pytest.raises(Malformed, match=message):
             parse(text, PLAIN)
 
 
@@ -131,12 +131,12 @@ def test_deep_nesting_does_no_harm(text):
 
 
 def objects(schema):
-    found = [schema] if schema.get("type") == "object" else []
+    parts = [schema] if schema.get("type") == "object" else []
     for value in schema.values():
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, dict):
-                found += objects(part)
-    return found
+                parts += objects(part)
+    return parts
 
 
 @pytest.mark.parametrize("model", [Colour, Pet])

@@ -65,7 +65,7 @@ def by_hand(folder, request):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     words, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
-    found = []
+    rows = []
     for offset in request.offsets:
         end = offset - request.text[:offset].endswith(" ")
         ids = words(request.text[:end], return_tensors="pt")["input_ids"]
@@ -77,8 +77,8 @@ def by_hand(folder, request):
             (words.decode([each]), value)
             for each, value in zip(best.indices, best.values.tolist(), strict=True)
         ]
-        found.append((words.decode(label), logprobs[label[0]].item(), table))
-    return found
+        rows.append((words.decode(label), logprobs[label[0]].item(), table))
+    return rows
 
 
 @pytest.mark.parametrize("layout", ["\n>{}", "\nA: {}"], ids=["arrow", "qa"])
@@ -104,9 +104,9 @@ async def test_a_batch_gives_what_single_texts_give(loaded, name):
     requests = [request_of(count, start=count) for count in (1, 9, 3, 5, 2, 7)]
     alone = [await model.score(each) for each in requests]
     together = await asyncio.gather(*map(model.score, requests))
-    for one, other in zip(alone, together, strict=True):
-        assert one.usage == other.usage
-        for left, right in zip(one.positions, other.positions, strict=True):
+    for single, batched in zip(alone, together, strict=True):
+        assert single.usage == batched.usage
+        for left, right in zip(single.positions, batched.positions, strict=True):
             assert (left.offset, left.token) == (right.offset, right.token)
             assert left.logprob == CLOSE(right.logprob, abs=1e-4)
             assert [value for _, value in left.top] == CLOSE([value for _, value in right.top], abs=1e-4)
@@ -132,9 +132,9 @@ async def test_later_text_changes_nothing_before_it(loaded):
         text = request.text[: cut + 1] + later
         changed = await model.score(ScoreRequest(text=text, offsets=request.offsets[:4], top=5))
         whole = await model.score(request)
-        for one, other in zip(changed.positions, whole.positions[:4], strict=True):
-            assert one.logprob == CLOSE(other.logprob, abs=1e-4)
-            assert [each for each, _ in one.top] == [each for each, _ in other.top]
+        for position, original in zip(changed.positions, whole.positions[:4], strict=True):
+            assert position.logprob == CLOSE(original.logprob, abs=1e-4)
+            assert [each for each, _ in position.top] == [each for each, _ in original.top]
 
 
 async def test_other_labels_before_change_what_is_expected(loaded):
@@ -278,13 +278,13 @@ async def test_what_waits_when_a_model_is_closed_ends(folders):
 
 def test_two_event_loops_share_a_model(folders):
     model = load_model(f"transformers/{folders['llama']}", ModelOptions(device="cpu", threads=1))
-    found = []
+    logprobs = []
 
     def play():
         async def both():
             return await asyncio.gather(*(model.score(request_of(count)) for count in (1, 2, 3)))
 
-        found.append([each.positions[0].logprob for each in asyncio.run(both())])
+        logprobs.append([each.positions[0].logprob for each in asyncio.run(both())])
 
     threads = [threading.Thread(target=play) for _ in range(3)]
     for each in threads:
@@ -292,9 +292,9 @@ def test_two_event_loops_share_a_model(folders):
     for each in threads:
         each.join()
     asyncio.run(model.close())
-    assert len(found) == 3
-    assert found[0] == CLOSE(found[1], abs=1e-4)
-    assert found[0] == CLOSE(found[2], abs=1e-4)
+    assert len(logprobs) == 3
+    assert logprobs[0] == CLOSE(logprobs[1], abs=1e-4)
+    assert logprobs[0] == CLOSE(logprobs[2], abs=1e-4)
 
 
 # --- adapters ----------------------------------------------------------------------------------------
@@ -375,10 +375,10 @@ def sum_by_hand(folder, prefix, after):
 async def test_continuations_are_summed_over_their_tokens(loaded, folders, name):
     prefix = '"The pope is in the house.'
     scored = await loaded(name).score(ScoreRequest(text=prefix, continuations=AFTER))
-    for found, after in zip(scored.likelihoods, AFTER, strict=True):
+    for likelihood, after in zip(scored.likelihoods, AFTER, strict=True):
         total, tokens = sum_by_hand(folders[name], prefix, after)
-        assert found.logprob == CLOSE(total, abs=1e-3)
-        assert found.tokens == tokens
+        assert likelihood.logprob == CLOSE(total, abs=1e-3)
+        assert likelihood.tokens == tokens
     assert scored.positions == ()
 
 
@@ -390,14 +390,14 @@ async def test_an_encoder_decoder_model_answers_with_continuations(loaded, folde
     scored = await loaded("bart").score(ScoreRequest(text=prefix, continuations=AFTER))
     words, model = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
     read = words(prefix, return_tensors="pt")["input_ids"]
-    for found, after in zip(scored.likelihoods, AFTER, strict=True):
+    for likelihood, after in zip(scored.likelihoods, AFTER, strict=True):
         ids = words(after, add_special_tokens=False)["input_ids"]
         with torch.inference_mode():
             given = torch.tensor([[0, *ids[:-1]]])
             logprobs = torch.log_softmax(model(input_ids=read, decoder_input_ids=given).logits[0], -1)
         total = sum(logprobs[place, id].item() for place, id in enumerate(ids))
-        assert found.logprob == CLOSE(total, abs=1e-3)
-        assert found.tokens == len(ids)
+        assert likelihood.logprob == CLOSE(total, abs=1e-3)
+        assert likelihood.tokens == len(ids)
 
 
 async def test_a_hundred_continuations_are_a_few_passes(loaded, monkeypatch):
@@ -417,8 +417,8 @@ async def test_a_hundred_continuations_are_a_few_passes(loaded, monkeypatch):
     together = await asyncio.gather(*map(model.score, requests))
     assert sum(passes) == 200
     assert len(passes) <= 20
-    for one, other in zip(alone, together, strict=True):
-        assert [each.tokens for each in one.likelihoods] == [each.tokens for each in other.likelihoods]
-        assert [each.logprob for each in one.likelihoods] == CLOSE(
-            [each.logprob for each in other.likelihoods], abs=1e-3
+    for single, batched in zip(alone, together, strict=True):
+        assert [each.tokens for each in single.likelihoods] == [each.tokens for each in batched.likelihoods]
+        assert [each.logprob for each in single.likelihoods] == CLOSE(
+            [each.logprob for each in batched.likelihoods], abs=1e-3
         )

@@ -37,8 +37,8 @@ CASES = (
 
 
 def test_what_is_said_and_what_is_thought():
-    found = [(text, split_reasoning(text).text, split_reasoning(text).thought) for text, _, _ in CASES]
-    assert found == list(CASES)
+    split = [(text, split_reasoning(text).text, split_reasoning(text).thought) for text, _, _ in CASES]
+    assert split == list(CASES)
 
 
 def test_a_completion_says_what_is_said_and_keeps_the_thought():
@@ -53,8 +53,8 @@ def test_a_completion_says_what_is_said_and_keeps_the_thought():
 
 def test_tokens_of_thoughts_are_no_answer():
     tokens = [TokenLogprob(token, -0.1, ()) for token in ("<think>", "Y", "?", "</think>", "\n\n", "X", "!")]
-    found = Completion(text="".join(token.token for token in tokens), logprobs=tuple(tokens))
-    assert (found.text, [token.token for token in found.logprobs]) == ("X!", ["X", "!"])
+    completion = Completion(text="".join(token.token for token in tokens), logprobs=tuple(tokens))
+    assert (completion.text, [token.token for token in completion.logprobs]) == ("X!", ["X", "!"])
 
 
 class Answer(BaseModel):

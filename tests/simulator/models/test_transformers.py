@@ -73,8 +73,8 @@ async def test_an_answer(model):
 
 
 async def test_the_seed_decides(model):
-    wanted = {"temperature": 1.5, "max_tokens": 20}
-    texts = [(await model.complete(question(seed=seed, **wanted))).text for seed in (1, 1, 2)]
+    settings = {"temperature": 1.5, "max_tokens": 20}
+    texts = [(await model.complete(question(seed=seed, **settings))).text for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
 
 

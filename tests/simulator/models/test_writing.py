@@ -196,10 +196,10 @@ async def test_answers_written_together_are_the_same(loaded, name):
     alone = loaded(name)
     one_by_one = [await alone.complete(each) for each in requests]
     together = await asyncio.gather(*map(loaded(name, together=4).complete, requests))
-    for one, other in zip(one_by_one, together, strict=True):
-        assert (one.text, one.samples, one.usage) == (other.text, other.samples, other.usage)
-        assert one.finish_reason == other.finish_reason
-        assert numbers(one) == CLOSE(numbers(other), abs=1e-4)
+    for single, batched in zip(one_by_one, together, strict=True):
+        assert (single.text, single.samples, single.usage) == (batched.text, batched.samples, batched.usage)
+        assert single.finish_reason == batched.finish_reason
+        assert numbers(single) == CLOSE(numbers(batched), abs=1e-4)
 
 
 @pytest.mark.slow
@@ -256,7 +256,9 @@ async def test_a_cancelled_call_stops_writing(loaded, together):
     backend_of(model)._ends = frozenset()
     given_up = asyncio.create_task(model.complete(asked(0, max_tokens=450, shared=0)))
     waits = asyncio.create_task(model.complete(asked(1)))
-    while not (calls := {one[0] for one in writer._places if one and one[0].request.max_tokens == 450}):
+    while not (
+        calls := {place[0] for place in writer._places if place and place[0].request.max_tokens == 450}
+    ):
         assert not given_up.done()
         await asyncio.sleep(0)
     (call,) = calls
@@ -277,8 +279,8 @@ async def test_what_is_being_written_when_a_model_is_closed_fails(loaded):
     while not writer._places:
         await asyncio.sleep(0)
     await model.close()
-    found = await asyncio.gather(*calls, return_exceptions=True)
-    assert all(isinstance(each, BaseException) for each in found)
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(each, BaseException) for each in outcomes)
 
 
 async def test_what_is_being_begun_when_a_model_is_closed_fails(loaded):
@@ -297,15 +299,15 @@ async def test_what_is_being_begun_when_a_model_is_closed_fails(loaded):
     await asyncio.to_thread(begun.wait)
     await model.close()
     closed.set()
-    (found,) = await asyncio.gather(call, return_exceptions=True)
-    assert isinstance(found, BaseException)
+    (outcome,) = await asyncio.gather(call, return_exceptions=True)
+    assert isinstance(outcome, BaseException)
 
 
 async def test_what_goes_wrong_with_one_harms_no_other(loaded):
     model = loaded(together=4)
     wrong = Request(messages=(Message("user", "é" * 600),))
-    found = await asyncio.gather(
+    outcomes = await asyncio.gather(
         model.complete(asked(0)), model.complete(wrong), model.complete(asked(1)), return_exceptions=True
     )
-    assert isinstance(found[1], BadRequest)
-    assert [each.usage.output_tokens > 0 for each in (found[0], found[2])] == [True, True]
+    assert isinstance(outcomes[1], BadRequest)
+    assert [each.usage.output_tokens > 0 for each in (outcomes[0], outcomes[2])] == [True, True]

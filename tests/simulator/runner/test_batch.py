@@ -78,11 +78,11 @@ def uninterrupted(tmp_path_factory):
 
 
 async def test_every_episode_is_played_once(log, reader, uninterrupted):
-    told = []
-    tally = await run_batch(plan(repeats=2), log, reader, on_progress=lambda tally: told.append(tally.done))
+    counts = []
+    tally = await run_batch(plan(repeats=2), log, reader, on_progress=lambda tally: counts.append(tally.done))
     assert contents(reader).keys() == uninterrupted.keys()
     assert len(uninterrupted) == 2 * len(TASKS)
-    assert told == list(range(9))
+    assert counts == list(range(9))
     assert (tally.planned, tally.done, tally.statuses) == (8, 8, {"completed": 8})
     assert len(tally.scores["success"]) == 8
     assert reader.progress("run").done == 8
@@ -274,10 +274,10 @@ async def test_a_seat_that_explodes_takes_its_own_episode_only(log, reader, unin
     seats = offline(seeker=failing(99, error=RecursionError("round and round")))
     tally = await run_batch(plan(seats=seats), log, reader, concurrency=3)
     assert tally.statuses == {"completed": 3, "failed": 1}
-    found = contents(reader)
+    logged = contents(reader)
     for episode, whole in uninterrupted.items():
         if episode.endswith("/0") and TASKS[1].id not in episode:
-            assert found[episode] == whole
+            assert logged[episode] == whole
     assert len(reader.events(kind="exception")) == 2
 
 

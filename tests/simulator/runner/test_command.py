@@ -130,14 +130,14 @@ def test_a_name_given_to_several_runs_tells_them_apart():
 
 
 def test_what_is_said_of_all_runs_is_said_of_each(asked):
-    said = {"seed": 3, "concurrency": 4, "engine": HERE}
+    shared = {"seed": 3, "concurrency": 4, "engine": HERE}
     models = ModelFlags(base_url="http://here", cache=False, together=6).options(asked.settings.log)
-    several = RunSettings(log=asked.settings.log, models=models, repeats=2, name="n", **said)
-    one = replace(several, name="n-one")
-    assert one.models is several.models
-    assert (one.log, one.repeats, several.name, one.places) == (asked.settings.log, 2, "n", 6)
-    assert {name: getattr(one, name) for name in said} == said
-    assert (one.models.base_url, one.models.cache_path) == ("http://here", None)
+    several = RunSettings(log=asked.settings.log, models=models, repeats=2, name="n", **shared)
+    single = replace(several, name="n-one")
+    assert single.models is several.models
+    assert (single.log, single.repeats, several.name, single.places) == (asked.settings.log, 2, "n", 6)
+    assert {name: getattr(single, name) for name in shared} == shared
+    assert (single.models.base_url, single.models.cache_path) == ("http://here", None)
 
 
 def test_numbers_and_ranges():

@@ -17,20 +17,20 @@ from simulator.runner.compiling import CompiledGraph
 
 
 class State(TypedDict):
-    said: Annotated[list[str], operator.add]
+    replies: Annotated[list[str], operator.add]
 
 
 def build(tasks: list[Any]) -> StateGraph[State, None, State, State]:
     async def ask(state: State) -> Command[Any]:
         tasks.append(asyncio.current_task())
         node = get_config()["metadata"]["langgraph_node"]
-        return Command(update={"said": [node]}, goto="answer" if len(state["said"]) < 3 else END)
+        return Command(update={"replies": [node]}, goto="answer" if len(state["replies"]) < 3 else END)
 
     async def answer(state: State) -> State:
-        if len(state["said"]) == 3:
+        if len(state["replies"]) == 3:
             raise LookupError("nothing to say")
         tasks.append(asyncio.current_task())
-        return {"said": ["answered"]}
+        return {"replies": ["answered"]}
 
     graph = StateGraph(State)
     graph.add_node("ask", ask, destinations=("answer", END))
@@ -42,9 +42,9 @@ def build(tasks: list[Any]) -> StateGraph[State, None, State, State]:
 
 async def test_states_are_the_same_and_nodes_run_in_the_task_that_plays() -> None:
     tasks: list[Any] = []
-    played = await CompiledGraph(build(tasks)).play({"said": ["hello"]}, None)
-    assert played == await build([]).compile().ainvoke({"said": ["hello"]})
-    assert played["said"] == ["hello", "ask", "answered", "ask"]
+    played = await CompiledGraph(build(tasks)).play({"replies": ["hello"]}, None)
+    assert played == await build([]).compile().ainvoke({"replies": ["hello"]})
+    assert played["replies"] == ["hello", "ask", "answered", "ask"]
     assert set(tasks) == {asyncio.current_task()}
     with pytest.raises(RuntimeError):
         get_config()
@@ -52,7 +52,7 @@ async def test_states_are_the_same_and_nodes_run_in_the_task_that_plays() -> Non
 
 async def test_an_error_comes_out_as_it_was_raised() -> None:
     with pytest.raises(LookupError, match="nothing to say"):
-        await CompiledGraph(build([])).play({"said": ["a", "b"]}, None)
+        await CompiledGraph(build([])).play({"replies": ["a", "b"]}, None)
 
 
 async def test_play_begins_where_the_start_leads_and_at_the_end_nothing_is_played() -> None:
@@ -64,21 +64,21 @@ async def test_play_begins_where_the_start_leads_and_at_the_end_nothing_is_playe
     graph.edges.clear()
     graph.add_conditional_edges(START, choose, ["ask", "answer", END])
     machine = CompiledGraph(graph)
-    assert (await machine.play({"said": ["a", "b"]}, END))["said"] == ["a", "b"] and not tasks
-    assert (await machine.play({"said": ["a", "b", "c", "d"]}, "ask"))["said"][4:] == ["ask"]
+    assert (await machine.play({"replies": ["a", "b"]}, END))["replies"] == ["a", "b"] and not tasks
+    assert (await machine.play({"replies": ["a", "b", "c", "d"]}, "ask"))["replies"][4:] == ["ask"]
     with pytest.raises(LookupError):
-        await machine.play({"said": ["a", "b", "c"]}, "answer")
+        await machine.play({"replies": ["a", "b", "c"]}, "answer")
 
 
 async def test_where_a_plain_function_chooses_langgraph_asks_it() -> None:
     graph = build([])
     graph.edges.clear()
     graph.add_conditional_edges(START, lambda state: "first", {"first": "ask"})
-    assert (await CompiledGraph(graph).play({"said": ["a", "b", "c"]}, None))["said"][3:] == ["ask"]
+    assert (await CompiledGraph(graph).play({"replies": ["a", "b", "c"]}, None))["replies"][3:] == ["ask"]
 
 
 class Deciding(TypedDict):
-    said: Annotated[list[str], operator.add]
+    replies: Annotated[list[str], operator.add]
     plan: str
     seen: str
 
@@ -93,7 +93,7 @@ def deciding(
 
     async def plan(state: Deciding) -> Command[Any]:
         step()
-        return Command(update={"plan": f"plan {len(state['said'])}"}, goto=goto)
+        return Command(update={"plan": f"plan {len(state['replies'])}"}, goto=goto)
 
     async def decide(state: Deciding) -> Any:
         step()
@@ -103,7 +103,7 @@ def deciding(
     async def speak(state: Deciding) -> Command[Any]:
         step()
         lines = [f"{state['plan']}, {state['seen']}"]
-        return Command(update={"said": lines}, goto=END if len(state["said"]) else "plan")
+        return Command(update={"replies": lines}, goto=END if len(state["replies"]) else "plan")
 
     graph = StateGraph(Deciding)
     graph.add_node("plan", plan, destinations=("decide", "speak"))
@@ -113,14 +113,14 @@ def deciding(
     return graph
 
 
-NOTHING: dict[str, Any] = {"said": [], "plan": "", "seen": ""}
+NOTHING: dict[str, Any] = {"replies": [], "plan": "", "seen": ""}
 
 
 async def test_a_step_is_a_turn() -> None:
     reached: list[int] = []
     played = await CompiledGraph(deciding(reached)).play(NOTHING, None)
     assert played == await deciding([]).compile().ainvoke(NOTHING)
-    assert played["said"] == ["plan 0, plan 0", "plan 1, plan 1"]
+    assert played["replies"] == ["plan 0, plan 0", "plan 1, plan 1"]
     first, second = reached[0], reached[3]
     assert reached == [first] * 3 + [second] * 3 and second == first + 1
 

@@ -23,12 +23,14 @@ from trees.sources import load_builtin
 
 ROOT = Path(__file__).parents[3]
 TASKS = [*load_builtin("en")[:5], *load_builtin("zh")[:1]]
-CREW = NamedSeatFactory(benchmark="clarq", names={"seeker": "offline/seeker", "provider": "offline/experts"})
+FACTORY = NamedSeatFactory(
+    benchmark="clarq", names={"seeker": "offline/seeker", "provider": "offline/experts"}
+)
 
 
-async def play(path, *, workers, concurrency=4, factory=CREW, on_progress=lambda tally: None):
+async def play(path, *, workers, concurrency=4, factory=FACTORY, on_progress=lambda tally: None):
     """Play the run on, in one process (0) or in workers; its tally."""
-    async with LogWriter(path, durable=False) as log, CREW(log, 1) as seats:
+    async with LogWriter(path, durable=False) as log, FACTORY(log, 1) as seats:
         with LogReader(path) as reader:
             plan = build_plan(
                 machine=MACHINE, items=TASKS, seats=seats, config={}, seed=3, repeats=2, name="run"
@@ -70,16 +72,16 @@ def gone():
 
 @pytest.mark.parametrize(("workers", "concurrency"), [(1, 4), (2, 5), (3, 3)])
 async def test_who_plays_changes_nothing(log_path, alone, workers, concurrency):
-    told, processes = [], 0
+    counts, processes = [], 0
 
     def on_progress(tally):
         nonlocal processes
-        told.append(tally.done)
+        counts.append(tally.done)
         processes = max(processes, len(multiprocessing.active_children()))
 
     tally = await play(log_path, workers=workers, concurrency=concurrency, on_progress=on_progress)
     assert contents(log_path) == alone
-    assert told == list(range(2 * len(TASKS) + 1))
+    assert counts == list(range(2 * len(TASKS) + 1))
     assert (tally.planned, tally.done, len(tally.scores["success"])) == (12, 12, 12)
     assert processes == workers
     assert gone()
@@ -166,7 +168,7 @@ def test_a_folder_that_is_called_as_one_of_ours_is_not_taken_for_it(tmp_path):
     assert ended.returncode == 0, ended.stdout + ended.stderr
     with LogReader(tmp_path / "log.sqlite") as reader:
         (run,) = reader.runs()
-        assert [one.status for one in reader.endings(run.id).values()] == ["completed"] * 2
+        assert [ending.status for ending in reader.endings(run.id).values()] == ["completed"] * 2
 
 
 async def test_a_crew_that_cannot_be_seated_says_why(log_path):
@@ -180,11 +182,11 @@ async def test_a_crew_that_cannot_be_seated_says_why(log_path):
 
 async def test_a_log_that_cannot_be_written_stops_the_run(log_path, tmp_path):
     (tmp_path / "folder").mkdir()
-    async with LogWriter(log_path, durable=False) as log, CREW(log, 1) as seats:
+    async with LogWriter(log_path, durable=False) as log, FACTORY(log, 1) as seats:
         with LogReader(log_path) as reader:
             plan = build_plan(machine=MACHINE, items=TASKS, seats=seats, config={}, seed=3)
             shared = Workers(
-                benchmark="clarq", factory=CREW, path=tmp_path / "folder", workers=2, concurrency=2
+                benchmark="clarq", factory=FACTORY, path=tmp_path / "folder", workers=2, concurrency=2
             )
             with pytest.raises(LogError, match="folder"):
                 await run_batch(plan, log, reader, executor=shared)

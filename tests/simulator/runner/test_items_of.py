@@ -40,8 +40,8 @@ def test_items_that_are_passed_over_are_told(commands, log_path):
     askback = commands(CLARQ)
     seats = ["--seeker", "offline/seeker", "--provider", "offline/experts"]
     askback("run", *seats, "--lang", "both", "--limit", 2, "--run", "two")
-    told = askback("run", *seats, "--lang", "zh", "--items-of", "two", "--run", "one")
-    assert "1 of that run's 2 items are played here; the others are in other data" in " ".join(told.split())
+    output = askback("run", *seats, "--lang", "zh", "--items-of", "two", "--run", "one")
+    assert "1 of that run's 2 items are played here; the others are in other data" in " ".join(output.split())
     assert len(hashes(log_path, "one")) == 1
 
 

@@ -93,8 +93,8 @@ async def test_a_model_that_cannot_be_loaded_is_told_to_all_and_tried_again():
     waiting = [asyncio.create_task(loading.seats(MACHINE, WITH_MODEL, {})) for _ in range(2)]
     await begun(slow)
     slow.let_go.set()
-    told = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [str(one) for one in told] == ["no weights"] * 2
+    errors = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [str(error) for error in errors] == ["no weights"] * 2
     assert (await loading.seats(MACHINE, WITH_MODEL, {}))["provider"].kind == "model"
     assert slow.asked == ["offline/script"] * 2
 
@@ -104,7 +104,7 @@ async def test_rooms_that_share_their_models_load_each_once(monkeypatch):
     monkeypatch.setattr(build, "load_model", lambda name, options: slow(name))
     models = Models()
     loadings = [Loading(models), Loading(models)]
-    waiting = [asyncio.create_task(one.seats(MACHINE, WITH_MODEL, {})) for one in loadings]
+    waiting = [asyncio.create_task(loading.seats(MACHINE, WITH_MODEL, {})) for loading in loadings]
     await begun(slow)
     slow.let_go.set()
     await asyncio.gather(*waiting)

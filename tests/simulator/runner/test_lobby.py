@@ -17,9 +17,9 @@ def test_a_menu_has_the_built_in_players_a_person_and_models_with_a_key():
         Opponent("person", True),
     )
     models = OFFERED[3:]
-    assert {one.name: one.requires for one in models} == MODELS
-    assert {one.available for one in models if one.requires == "OPENAI_API_KEY"} == {True}
-    assert {one.available for one in models if one.requires == "ANTHROPIC_API_KEY"} == {False}
+    assert {model.name: model.requires for model in models} == MODELS
+    assert {model.available for model in models if model.requires == "OPENAI_API_KEY"} == {True}
+    assert {model.available for model in models if model.requires == "ANTHROPIC_API_KEY"} == {False}
 
 
 @pytest.mark.each("name", ["offline/a", "offline/a:1", "person", "openai/gpt-4o"])

@@ -23,7 +23,7 @@ def reader(tmp_path):
     """A run of six episodes: two failed for one reason, one open, one of each other ending."""
     path = tmp_path / "log.sqlite"
     item = Item(hash="i", benchmark="toy", name="one", language="en", data={})
-    told = (
+    endings = (
         ("a", Ending(episode_id="r/a", status="completed")),
         ("b", Ending(episode_id="r/b", status="failed", message="no server")),
         ("c", Ending(episode_id="r/c", status="aborted", message="no move")),
@@ -35,7 +35,7 @@ def reader(tmp_path):
         log.put(Run(id="r", benchmark="toy", setup="H2L", seed=0, config={}))
         log.put(item)
         log.put(Participant(id="p"))
-        for repeat, (name, ending) in enumerate(told):
+        for repeat, (name, ending) in enumerate(endings):
             log.put(
                 Episode(
                     id=f"r/{name}",
@@ -52,8 +52,8 @@ def reader(tmp_path):
             log.put(Turn(episode_id=f"r/{name}", number=0, seat="robot", text="take it", payload=whose))
             if ending is not None:
                 log.put(ending)
-    with LogReader(path) as found:
-        yield found
+    with LogReader(path) as log_reader:
+        yield log_reader
 
 
 def test_a_report_tells_of_every_episode(reader):
@@ -65,8 +65,8 @@ def test_a_report_tells_of_every_episode(reader):
 
 
 def test_what_was_played_to_its_end_leaves_out_who_is_gone(reader):
-    assert [one.episode.id for one in played_items(reader, "r", gone=frozenset())] == ["r/a", "r/e"]
-    assert [one.ending.status for one in played_items(reader, "r", gone=frozenset({"p"}))] == ["truncated"]
+    assert [item.episode.id for item in played_items(reader, "r", gone=frozenset())] == ["r/a", "r/e"]
+    assert [item.ending.status for item in played_items(reader, "r", gone=frozenset({"p"}))] == ["truncated"]
 
 
 def test_whoever_took_part_in_an_episode_can_take_it_back(tmp_path, reader):
@@ -78,7 +78,7 @@ def test_whoever_took_part_in_an_episode_can_take_it_back(tmp_path, reader):
     erase_participant(path, "q")
     assert erased_episodes(reader, "r") == {"r/e"}
     gone = reader.erased_participants()
-    assert [one.episode.id for one in played_items(reader, "r", gone=gone)] == ["r/a"]
+    assert [item.episode.id for item in played_items(reader, "r", gone=gone)] == ["r/a"]
     statuses, failures, _, left = endings_of_runs(reader, ["r"])
     assert statuses == {"completed": 1, "failed": 2, "aborted": 1, "erased": 1, "open": 1}
     assert failures == {"no server": 2}
@@ -121,7 +121,7 @@ def test_what_a_failing_seat_aborted_can_be_played_to_its_end(tmp_path):
             )
             log.put(Ending(episode_id=name, status=status, cause="robot", message="no move"))
     with LogReader(path) as reader:
-        assert [one.episode.id for one in played_items(reader, "r", gone=frozenset())] == ["r/0"]
-        assert [one.episode.id for one in played_items(reader, "r", aborted=True)] == ["r/0", "r/1", "r/2"]
+        assert [item.episode.id for item in played_items(reader, "r", gone=frozenset())] == ["r/0"]
+        assert [item.episode.id for item in played_items(reader, "r", aborted=True)] == ["r/0", "r/1", "r/2"]
         assert endings_of_runs(reader, ["r"]).aborted == {"robot: no move": 2}
         assert not_counting(reader, "r") == (0, 1, 0)

@@ -29,22 +29,22 @@ class Table:
 
 
 class State(TypedDict):
-    said: Annotated[list[str], operator.add]
+    replies: Annotated[list[str], operator.add]
     since: float
 
 
 def _turn(table, state, reply):
     if not reply.text.isdigit():
         raise SeatError("That is no number.", "player")
-    number = len(state["said"])
+    number = len(state["replies"])
     turn = make_turn("e", number, "player", reply, text=reply.text, payload={"n": 1}, since=state["since"])
-    return turn, {"said": [reply.text], "since": monotonic()}
+    return turn, {"replies": [reply.text], "since": monotonic()}
 
 
 async def _count(state: State, runtime: Runtime[Table]) -> Command[str]:
     view = View(
         episode_id="e", seat="player", number=0, language="en", lines=(), task=None, seed=0,
-        moves=len(state["said"]),
+        moves=len(state["replies"]),
     )  # fmt: skip
     turn, update = _turn(runtime.context, state, await runtime.context.player.reply(view))
     await runtime.context.record(turn)
@@ -52,7 +52,7 @@ async def _count(state: State, runtime: Runtime[Table]) -> Command[str]:
 
 
 def _next(table, state):
-    return "__end__" if table.player.kind == "person" or len(state["said"]) >= LAST else "count"
+    return "__end__" if table.player.kind == "person" or len(state["replies"]) >= LAST else "count"
 
 
 async def _start(state: State, runtime: Runtime[Table]) -> str:
@@ -79,7 +79,7 @@ class Counting(EpisodeMachine[Table, State]):
         return _turn
 
     def seat_due(self, table, state):
-        return "player" if len(state["said"]) < LAST else None
+        return "player" if len(state["replies"]) < LAST else None
 
     def status(self, table, state):
         return None if self.seat_due(table, state) else "completed"
@@ -106,8 +106,8 @@ def live_with(seat, logged):
     return ActiveEpisode(episode=row, item=None, seats={"player": seat}, record=record)
 
 
-def state(*said):
-    return State(said=list(said), since=monotonic())
+def state(*replies):
+    return State(replies=list(replies), since=monotonic())
 
 
 def test_whoever_sits_there_is_the_seeker_s_side_and_nobody_opposite_is_a_person():
@@ -120,7 +120,7 @@ def test_an_episode_is_played_to_its_end(logged):
         ScriptSeat(["1", Reply(text="2", trace={"why": "next"}, seconds=7, key="k"), "3"]), logged
     )
     after = asyncio.run(MACHINE.advance(live, state()))
-    assert after["said"] == ["1", "2", "3"]
+    assert after["replies"] == ["1", "2", "3"]
     assert [turn.number for turn in logged] == [0, 1, 2]
     assert (logged[1].payload, logged[1].seconds, logged[1].key) == (
         {"n": 1, "trace": {"why": "next"}},
@@ -135,14 +135,14 @@ def test_an_episode_is_played_to_its_end(logged):
 
 def test_it_goes_on_from_where_it_stood(logged):
     live = live_with(ScriptSeat(["1", "2", "3"]), logged)
-    assert asyncio.run(MACHINE.advance(live, state("1", "2")))["said"] == ["1", "2", "3"]
+    assert asyncio.run(MACHINE.advance(live, state("1", "2")))["replies"] == ["1", "2", "3"]
     assert [turn.text for turn in logged] == ["3"]
 
 
 def test_it_stops_where_a_person_is_due_and_takes_what_is_submitted(logged):
     live = live_with(PersonSeat(), logged)
     before = asyncio.run(MACHINE.advance(live, state("1")))
-    assert before["said"] == ["1"]
+    assert before["replies"] == ["1"]
     assert MACHINE.ending(live, before) is None
     turn = MACHINE.accept(live, before, "player", Reply(text="2"))
     assert (turn.number, turn.text, turn.seat) == (1, "2", "player")

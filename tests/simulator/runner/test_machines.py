@@ -46,8 +46,8 @@ def test_a_name_that_is_no_command_is_a_run_to_be_scored(tmp_path):
     cli = typer.Typer()
     cli.add_typer(score_app, name="score")
     for line in (["night"], ["run", "night"], ["--json", "night"]):
-        told = CliRunner().invoke(cli, ["score", *line, "--log", str(log)]).exception
-        assert "night cannot be scored here" in str(told)
+        error = CliRunner().invoke(cli, ["score", *line, "--log", str(log)]).exception
+        assert "night cannot be scored here" in str(error)
 
 
 def test_others_may_score_where_that_takes_longer_than_reading(tmp_path):

@@ -53,9 +53,9 @@ def test_what_is_wrong_with_files_goes_to_the_other_stream(capsys, tmp_path):
     warned = Fault("a.csv", "", 0, "odd", "two kinds", "warning")
     many = [faulty, warned, "a and b differ", *[faulty] * 60]
     print_problems("AmbiX", many, ["b.csv is empty"], [tmp_path / "c"], ["out.tex"])
-    told = capsys.readouterr()
-    lines = told.err.splitlines()
-    assert told.out == ""
+    output = capsys.readouterr()
+    lines = output.err.splitlines()
+    assert output.out == ""
     assert lines[:2] == ["wrote out.tex", f"{tmp_path / 'c'}: skipped; not a file of AmbiX"]
     assert lines[2:5] == [
         "62 faults; the rows are left out:",
@@ -76,5 +76,5 @@ def test_one_fault_and_one_warning_are_told_as_one(capsys):
     print_problems(
         "AmbiX", [Fault("a.csv", "", 3, "x", "bad"), Fault("a.csv", "", 4, "y", "odd", "warning")], []
     )
-    told = capsys.readouterr().err.splitlines()
-    assert "1 fault; the row is left out:" in told and "1 warning:" in told
+    lines = capsys.readouterr().err.splitlines()
+    assert "1 fault; the row is left out:" in lines and "1 warning:" in lines

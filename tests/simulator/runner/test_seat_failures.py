@@ -36,9 +36,9 @@ def askback(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
 
     def run(log, *arguments, code=0):
-        told = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log)])
-        assert told.exit_code == code, (told.output, told.exception)
-        return told.stdout
+        result = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log)])
+        assert result.exit_code == code, (result.output, result.exception)
+        return result.stdout
 
     return run
 
@@ -79,21 +79,21 @@ def table(report, section, name):
     return rows
 
 
-def headline(benchmark, told):
+def headline(benchmark, report):
     """A share of successes, and over how many episodes it is."""
     match benchmark:
         case "clarq":
-            found = table(told, "dialogues", "by_language")[0]["S"]
+            share = table(report, "dialogues", "by_language")[0]["S"]
         case "handmethat":
-            rows = table(told, "levels", "exact")
-            found = next(row["success"] for row in rows if row["level"] == "all")
+            rows = table(report, "levels", "exact")
+            share = next(row["success"] for row in rows if row["level"] == "all")
         case "ambibench":
-            (found,) = (row["accuracy"] for row in table(told, "labels", "labels"))
+            (share,) = (row["accuracy"] for row in table(report, "labels", "labels"))
         case "ambient":
-            found = table(told, "generate", "measures")[0]["value"]
+            share = table(report, "generate", "measures")[0]["value"]
         case _:
-            (found,) = (each["data"]["exchange"]["right after"] for each in told["sections"])
-    return found["value"], found["n"]
+            (share,) = (each["data"]["exchange"]["right after"] for each in report["sections"])
+    return share["value"], share["n"]
 
 
 @pytest.mark.parametrize("benchmark", PLAYED)
@@ -102,18 +102,18 @@ def test_a_silent_seat_lowers_the_headline_and_is_told_beside_it(askback, tmp_pa
     source, target = tmp_path / "played.sqlite", tmp_path / "log.sqlite"
     askback(source, "run", *command, "--run", "r")
     with LogReader(source) as reader:
-        (run,) = [one.id for one in reader.runs()]
+        (run,) = [logged.id for logged in reader.runs()]
     whole, n = headline(benchmark, json.loads(askback(source, "score", run, "--json")))
     episodes = broken_off(source, target, run, seat)
-    told = json.loads(askback(target, "score", run, "--json"))
-    value, counted = headline(benchmark, told)
+    report = json.loads(askback(target, "score", run, "--json"))
+    value, counted = headline(benchmark, report)
     without = json.loads(askback(target, "score", run, "--json", "--exclude-aborted"))
-    kept, left = headline(benchmark, without)
-    assert told["aborted"] == without["aborted"] == {f"{seat}: {WHY}": 1}
-    assert told["statuses"]["aborted"] == 1
+    remaining, left = headline(benchmark, without)
+    assert report["aborted"] == without["aborted"] == {f"{seat}: {WHY}": 1}
+    assert report["statuses"]["aborted"] == 1
     assert counted == n
     assert left == n - 1
-    assert value == pytest.approx(kept * left / counted)
+    assert value == pytest.approx(remaining * left / counted)
     assert value < whole or whole == 0
     printed = askback(target, "score", run)
     assert f"1 aborted: {seat}: {WHY}" in printed
@@ -121,9 +121,9 @@ def test_a_silent_seat_lowers_the_headline_and_is_told_beside_it(askback, tmp_pa
     assert "excluded from the scores" in askback(target, "score", run, "--exclude-aborted")
     with LogReader(target) as reader:
         assert len({score.episode_id for score in reader.scores(run_id=run)}) == episodes - 1
-    for language, said in PAGE.items():
-        assert said in page(target, run, language)
-        assert said not in page(source, run, language)
+    for language, sentence in PAGE.items():
+        assert sentence in page(target, run, language)
+        assert sentence not in page(source, run, language)
 
 
 @pytest.mark.parametrize("benchmark", PLAYED)
@@ -132,11 +132,11 @@ def test_a_run_whose_episodes_all_were_aborted_scores_nothing_but_failures(askba
     source, target = tmp_path / "played.sqlite", tmp_path / "log.sqlite"
     askback(source, "run", *command, "--run", "r")
     with LogReader(source) as reader:
-        (run,) = [one.id for one in reader.runs()]
+        (run,) = [logged.id for logged in reader.runs()]
     episodes = broken_off(source, target, run, seat, every=True)
-    told = json.loads(askback(target, "score", run, "--json"))
-    assert told["aborted"] == {f"{seat}: {WHY}": episodes}
-    value, _ = headline(benchmark, told)
+    report = json.loads(askback(target, "score", run, "--json"))
+    assert report["aborted"] == {f"{seat}: {WHY}": episodes}
+    value, _ = headline(benchmark, report)
     assert value == 0
     # The same command goes on with the run: nothing is left to be played, and nothing came of it.
     printed = askback(target, "run", *command, "--run", "r", code=1)

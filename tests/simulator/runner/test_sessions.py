@@ -130,13 +130,17 @@ async def test_two_servers_on_one_file_agree(server, lamp):
     try:
         episode = await server.sessions.start_item(lamp, H2L)
         both = [
-            one.sessions.submit(episode, "seeker", say(text, key=text), number=1)
-            for one, text in ((server, "How?"), (other, "Where?"))
+            each.sessions.submit(episode, "seeker", say(text, key=text), number=1)
+            for each, text in ((server, "How?"), (other, "Where?"))
         ]
         done = await asyncio.gather(*both, return_exceptions=True)
-        assert sum(isinstance(one, ConflictError) for one in done) == 1
-        assert not [one for one in done if isinstance(one, Exception) and not isinstance(one, ConflictError)]
-        views = [await one.sessions.view(episode, "seeker") for one in (server, other)]
+        assert sum(isinstance(outcome, ConflictError) for outcome in done) == 1
+        assert not [
+            outcome
+            for outcome in done
+            if isinstance(outcome, Exception) and not isinstance(outcome, ConflictError)
+        ]
+        views = [await each.sessions.view(episode, "seeker") for each in (server, other)]
         assert views[0] == views[1]
         assert views[0].number == 3
     finally:
@@ -374,9 +378,9 @@ def test_the_menu_lists_every_built_in_task_by_its_type(clarq):
 
 @pytest.mark.parametrize(("seat", "offline"), [("provider", "offline/experts"), ("seeker", "offline/seeker")])
 def test_opponents(clarq, seat, offline):
-    found = {one.name: one.available for one in clarq.opponents(seat)}
-    assert found[offline] is found["person"] is found["openai/gpt-4o"] is True
-    assert found["anthropic/claude-sonnet-4-5"] is False
+    available = {opponent.name: opponent.available for opponent in clarq.opponents(seat)}
+    assert available[offline] is available["person"] is available["openai/gpt-4o"] is True
+    assert available["anthropic/claude-sonnet-4-5"] is False
 
 
 async def test_a_task_is_started_by_its_place_and_language(clarq, server):

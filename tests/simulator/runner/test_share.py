@@ -44,15 +44,15 @@ def test_what_is_asked_for_is_done(asked):
 
 async def test_a_budget_is_one_for_all_processes():
     purse = multiprocessing.get_context("spawn").Array("d", [1.0, 0.0])
-    one, other = SharedBudget(3.0, purse), SharedBudget(3.0, purse)
-    await one.reserve(1.5)
-    waiting = asyncio.create_task(other.reserve(1.0))
+    first, second = SharedBudget(3.0, purse), SharedBudget(3.0, purse)
+    await first.reserve(1.5)
+    waiting = asyncio.create_task(second.reserve(1.0))
     await asyncio.sleep(0.01)
     assert not waiting.done()
-    one.settle(1.5, 0.5)
+    first.settle(1.5, 0.5)
     await waiting
     with pytest.raises(BudgetExceeded, match=r"only 1\.5000 USD are left"):
-        await one.reserve(1.6)
+        await first.reserve(1.6)
 
 
 def test_where_runs_are_played():

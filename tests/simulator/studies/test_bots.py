@@ -135,8 +135,11 @@ class _Whole(BaseModel):
 def test_what_a_stand_in_answers_fits_the_schema_that_is_asked_for() -> None:
     _Whole.model_validate(example_of(_Whole.model_json_schema()))
     body = {"model": "m", "messages": [], "logprobs": True, "n": 2}
-    said = completion(body)["choices"]
-    assert len(said) == 2 and said[0]["logprobs"]["content"][0]["token"] == said[0]["message"]["content"]
+    choices = completion(body)["choices"]
+    assert (
+        len(choices) == 2
+        and choices[0]["logprobs"]["content"][0]["token"] == choices[0]["message"]["content"]
+    )
     assert completion({"model": "m", "prompt": "?"})["choices"][0]["text"]
 
 

@@ -26,7 +26,7 @@ STUDY = "ambibench-multiple"
 async def log(tmp_path):
     """A log in which one person has completed a study and one has left it."""
     path = tmp_path / "log.sqlite"
-    study = next(one for one in builtin_studies("ambibench") if one.id == STUDY)
+    study = next(candidate for candidate in builtin_studies("ambibench") if candidate.id == STUDY)
     async with LogWriter(path, durable=True) as writer:
         with LogReader(path) as reader:
             desk = StudyDesk(writer, reader, study, PatternStudy(study).cells)
@@ -42,31 +42,31 @@ def run(*words):
 
 
 async def test_progress_counts_places_by_condition_and_state(log):
-    found = run("progress", STUDY, "--log", log)
-    assert found.exit_code == 0
-    assert "completed" in found.output and "returned" in found.output
-    assert "spent 1.25" in found.output
+    result = run("progress", STUDY, "--log", log)
+    assert result.exit_code == 0
+    assert "completed" in result.output and "returned" in result.output
+    assert "spent 1.25" in result.output
 
 
 async def test_the_list_names_every_study(log):
-    found = run("list", "--log", log).output
+    output = run("list", "--log", log).output
     titles = [study.title_in(study.language) for study in builtin_studies("ambibench")]
-    assert [title.split()[0] in found for title in titles] == [True] * 3
-    assert "…" not in found, "titles are wrapped, not cut"
-    words = found.split()
+    assert [title.split()[0] in output for title in titles] == [True] * 3
+    assert "…" not in output, "titles are wrapped, not cut"
+    words = output.split()
     assert all(word in words for title in titles for word in title.split())
 
 
 async def test_books_that_differ_end_with_status_one(log, tmp_path):
     # Somebody completed here without having played: the desk was told so directly.
-    found = run("reconcile", STUDY, "--log", log)
-    assert found.exit_code == 1 and "do not balance" in found.output
+    result = run("reconcile", STUDY, "--log", log)
+    assert result.exit_code == 1 and "do not balance" in result.output
     export = tmp_path / "export.csv"
     export.write_text(
         "Participant id,Status,Completion code\nnobody,APPROVED,AMBI43-DONE\n", encoding="utf-8"
     )
-    found = run("reconcile", STUDY, "--log", log, "--export", export)
-    assert found.exit_code == 1 and "submissions" in found.output and "APPROVED 1" in found.output
+    result = run("reconcile", STUDY, "--log", log, "--export", export)
+    assert result.exit_code == 1 and "submissions" in result.output and "APPROVED 1" in result.output
 
 
 def test_a_study_is_named_by_id_or_file(tmp_path):
@@ -138,8 +138,8 @@ async def test_a_snapshot_holds_the_study_and_nobodys_identity(log, tmp_path):
     assert manifest["study_hash"] == find_study(STUDY).content_hash
     files = {name: sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]}
     assert files == manifest["files"]
-    kept = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
-    assert kept == {*manifest["files"], "manifest.json"}
+    names = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
+    assert names == {*manifest["files"], "manifest.json"}
     with LogReader(folder / "log.sqlite") as reader, LogReader(log) as before:
         assert list(reader.assignments()) == list(before.assignments())
         assert list(before.identities()) and not list(reader.identities())

@@ -42,7 +42,7 @@ async def test_a_person_gets_a_place_once(office: Any) -> None:
 async def test_people_are_spread_and_then_the_study_is_full(office: Any) -> None:
     desk = office.desk()
     admissions = [await desk.admit(f"key {number}") for number in range(6)]
-    assert [one.code for one in admissions] == ["admitted"] * 4 + ["full"] * 2
+    assert [admission.code for admission in admissions] == ["admitted"] * 4 + ["full"] * 2
     assert Counter(place.cell for place in desk.ledger()) == {("subject",): 2, ("location",): 2}
     assert len({place.seed for place in desk.ledger()}) == 4
     await desk.return_place(person(admissions[0]), "no time")
@@ -71,12 +71,12 @@ async def test_identities_are_kept_apart(office: Any) -> None:
         tables = [
             name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
-        told = [
+        containing = [
             name
             for name in tables
             if "anna-5f3" in str(connection.execute(f"SELECT * FROM {name}").fetchall())
         ]
-    assert told == ["identities"]
+    assert containing == ["identities"]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,9 @@ async def test_two_studies_at_once_let_one_person_into_one(office: Any) -> None:
         for desk in desks:
             await desk.open()
         who = f"key {number}"
-        codes = sorted([one.code for one in await asyncio.gather(*(desk.admit(who) for desk in desks))])
+        codes = sorted(
+            [admission.code for admission in await asyncio.gather(*(desk.admit(who) for desk in desks))]
+        )
         assert codes == ["admitted", "excluded"]
         assert sorted(place.live for desk in desks for place in desk.ledger()) in ([True], [False, True])
 
@@ -138,13 +140,17 @@ async def test_arrivals_at_once_never_exceed_the_quota(office: Any) -> None:
     """Three programs on one log, each with a rush of people, some of whom come to two of them."""
     desks = [office.desk(apart=True, participants=10) for _ in range(3)]
     rush = [desk.admit(f"key {number % 20}") for number in range(30) for desk in desks[number % 2 :]]
-    told = await asyncio.gather(*rush)
+    admissions = await asyncio.gather(*rush)
     places = desks[0].ledger()
     assert Counter(place.cell for place in places) == {("subject",): 5, ("location",): 5}
     assert [place.number for place in places] == list(range(1, 11))
-    assert {one.code for one in told} == {"admitted", "resumed", "full"}
+    assert {admission.code for admission in admissions} == {"admitted", "resumed", "full"}
     # Whichever program somebody comes to, and however often, the place is the same.
-    given = {(one.participant, one.place.id, one.place.cell) for one in told if one.place is not None}
+    given = {
+        (admission.participant, admission.place.id, admission.place.cell)
+        for admission in admissions
+        if admission.place is not None
+    }
     assert given == {(place.participant, place.id, place.cell) for place in places}
     assert len({place.participant for place in places}) == 10
 
@@ -290,7 +296,7 @@ async def test_progress_tells_time_and_pay(office: Any) -> None:
     assert (progress.wanted, progress.states["completed"], progress.states["reserved"]) == (4, 3, 1)
     assert (progress.median_minutes, progress.hourly_pay) == (6, 20)
     assert (progress.spent, progress.committed) == (6, 8)
-    assert [(one.cell, one.wanted, one.open) for one in progress.cells] == [
+    assert [(row.cell, row.wanted, row.open) for row in progress.cells] == [
         (("subject",), 2, 0),
         (("location",), 2, 0),
     ]
@@ -302,7 +308,7 @@ async def test_an_empty_study_has_no_times(office: Any) -> None:
     await desk.open()
     progress = desk.progress()
     assert (progress.median_minutes, progress.hourly_pay, progress.spent) == (None, None, 0)
-    assert [one.open for one in progress.cells] == [2, 2]
+    assert [row.open for row in progress.cells] == [2, 2]
 
 
 async def test_a_completion_is_never_taken_back(office: Any) -> None:

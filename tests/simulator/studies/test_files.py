@@ -80,7 +80,7 @@ def test_titles_and_texts_are_one_or_one_for_each_language(write: Write) -> None
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "told"),
+    ("old", "new", "line", "message"),
     [
         ("id: pattern", "id: Pattern 1", 1, "id"),
         ("seat: robot\n", "", 1, "give either seat, or seats"),
@@ -130,7 +130,7 @@ def test_titles_and_texts_are_one_or_one_for_each_language(write: Write) -> None
     ],
 )
 def test_a_fault_is_told_with_its_line_and_field(
-    write: Write, old: str, new: str, line: int, told: str
+    write: Write, old: str, new: str, line: int, message: str
 ) -> None:
     assert old in TEXT
     path = write(TEXT.replace(old, new))
@@ -138,7 +138,9 @@ def test_a_fault_is_told_with_its_line_and_field(
         read_study(path)
     faults = check_studies([path])
     assert f"{faults[0]}" in str(caught.value)
-    assert [fault.severity for fault in faults if fault.line == line and told in fault.message] == ["error"]
+    assert [fault.severity for fault in faults if fault.line == line and message in fault.message] == [
+        "error"
+    ]
 
 
 def test_every_faulty_field_is_told_once(write: Write) -> None:
@@ -222,6 +224,6 @@ def test_askback_check_knows_studies_from_tasks(
     write("benchmark: none", "notes.txt")
     assert find_studies(tmp_path) == (broken, study)
     assert find_studies(task) == ()
-    found = {Path(fault.file).name: fault.message for fault in check_files([tmp_path])}
-    assert set(found) == {"broken.yml", "task.yaml"}
-    assert found["broken.yml"].startswith("not YAML")
+    faults = {Path(fault.file).name: fault.message for fault in check_files([tmp_path])}
+    assert set(faults) == {"broken.yml", "task.yaml"}
+    assert faults["broken.yml"].startswith("not YAML")

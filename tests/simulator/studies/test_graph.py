@@ -41,11 +41,11 @@ EVERYTHING = (
     Step(node="debriefing", kind="debriefing"),
     Step(node="completion", kind="thanks", measured=False),
 )
-SAID = {"consent": "yes", "quiz": "four", "screen": " blue", "age": "40 ", "comment": "Odd."}
+ANSWERS = {"consent": "yes", "quiz": "four", "screen": " blue", "age": "40 ", "comment": "Odd."}
 
 
 class Numbers(TypedDict):
-    said: Annotated[list[str], operator.add]
+    replies: Annotated[list[str], operator.add]
     since: float
 
 
@@ -69,20 +69,20 @@ class Counting(EpisodeMachine[ActiveEpisode, Numbers]):
 
     async def _count(self, state: Numbers, runtime: Any) -> dict[str, list[str]]:
         live: ActiveEpisode = runtime.context
-        if state["said"][-1:] == ["out"]:
+        if state["replies"][-1:] == ["out"]:
             raise SeatError("Out.", "counter", code="screened_out")
-        said: list[str] = []
-        while live.seats["counter"].kind != "person" and len(said) < 2:
+        replies: list[str] = []
+        while live.seats["counter"].kind != "person" and len(replies) < 2:
             view = View(episode_id="e", seat="counter", number=0, language="en", lines=(), task=None, seed=0)
             reply = await live.seats["counter"].reply(view)
-            await live.record(self.turn(live, {**state, "said": said}, "counter", reply))
-            said.append(reply.text)
-        return {"said": said}
+            await live.record(self.turn(live, {**state, "replies": replies}, "counter", reply))
+            replies.append(reply.text)
+        return {"replies": replies}
 
     def turn(self, live: ActiveEpisode, state: Any, seat: str, reply: Reply) -> Turn:
         if not reply.text.isalnum():
             raise SeatError("No number.", seat, code="number")
-        number = len(state["said"])
+        number = len(state["replies"])
         payload = {"first": live.first}
         return make_turn("e", number, seat, reply, text=reply.text, payload=payload, since=state["since"])
 
@@ -96,10 +96,10 @@ class Counting(EpisodeMachine[ActiveEpisode, Numbers]):
         return 5
 
     def rebuild(self, turns: Sequence[Turn]) -> Numbers:
-        return Numbers(said=[turn.text for turn in turns], since=0.0)
+        return Numbers(replies=[turn.text for turn in turns], since=0.0)
 
     def seat_due(self, table: ActiveEpisode, state: Numbers) -> str | None:
-        return "counter" if len(state["said"]) < 2 else None
+        return "counter" if len(state["replies"]) < 2 else None
 
     def status(self, table: ActiveEpisode, state: Numbers) -> Any:
         return None if self.seat_due(table, state) else "completed"
@@ -152,12 +152,12 @@ class Person:
         after = await self.machine.advance(self.live, self.state)
         assert after["said"] == self.state["said"], "what the machine has is what the log tells"
 
-    async def through(self, **said: str) -> list[str]:
+    async def through(self, **answers: str) -> list[str]:
         """Go on to the end; the pages on the way."""
         stages = []
         while (stage := self.stage()) != "done":
             stages.append(stage)
-            await self.say({**SAID, **said}.get(stage, "7"))
+            await self.say({**ANSWERS, **answers}.get(stage, "7"))
         return stages
 
 
@@ -194,7 +194,7 @@ async def test_what_a_study_has_not_is_passed_over() -> None:
 
 
 @pytest.mark.each(
-    ("said", "way_out", "stages"),
+    ("answers", "way_out", "stages"),
     [
         ({"consent": "no"}, "declined", 2),
         ({"quiz": "five"}, "screened_out", 4),
@@ -202,13 +202,13 @@ async def test_what_a_study_has_not_is_passed_over() -> None:
         ({"count": "out"}, "screened_out", 7),
     ],
 )
-async def test_the_ways_out(said: dict[str, str], way_out: Any, stages: int) -> None:
+async def test_the_ways_out(answers: dict[str, str], way_out: Any, stages: int) -> None:
     person = Person(EVERYTHING)
     with pytest.raises(SeatError, match=WAYS_OUT[way_out]) as error:
-        await person.through(**said)
+        await person.through(**answers)
     assert (error.value.code, error.value.cause, len(person.turns)) == (way_out, "counter", stages)
     assert person.ending is None
-    if "count" not in said:
+    if "count" not in answers:
         assert (person.stage(), person.machine.due(person.live, person.state)) == ("done", None)
         with pytest.raises(SeatError, match="not the counter's turn"):
             person.machine.accept(person.live, person.state, "counter", Reply(text="yes"))
@@ -252,8 +252,8 @@ async def test_nobody_but_people_is_asked() -> None:
 
 
 async def test_two_people_are_each_asked_in_their_own_time() -> None:
-    told = replace(READY, kind="told", page="tell", when=("first",), seat="watcher")
-    pair = Person((CONSENT, told), ("counter", "watcher"))
+    informed = replace(READY, kind="told", page="tell", when=("first",), seat="watcher")
+    pair = Person((CONSENT, informed), ("counter", "watcher"))
     live, machine = pair.live, pair.machine
     assert (pair.stage("counter"), pair.stage("watcher")) == ("consent", "consent")
     assert machine.may_begin(live, pair.state, "watcher")

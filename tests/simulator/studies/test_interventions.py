@@ -152,7 +152,7 @@ async def test_a_set_ends_when_its_place_is_taken(tmp_path: Path) -> None:
 async def test_of_a_pair_the_other_one_is_told_and_paid_and_the_task_is_wanted_again(tmp_path: Path) -> None:
     with ExitStack() as stack:
         house = duets.House(tmp_path / "log.sqlite", stack, duets.study(pairing={"grace_seconds": 60}))
-        wanted = house.sessions._desks["duets"].places_left()
+        before = house.sessions._desks["duets"].places_left()
         for who in ("anna", "ben"):
             await house.ready(who)
         desk = house.sessions._desks["duets"]
@@ -163,7 +163,7 @@ async def test_of_a_pair_the_other_one_is_told_and_paid_and_the_task_is_wanted_a
         assert (await house.look("anna")).stage == "done"
         states = {place.participant: place.state for place in desk.ledger()}
         assert states.pop(person) == "excluded" and set(states.values()) == {"returned"}
-        assert house.code("ben") == "P" and desk.places_left() == wanted
+        assert house.code("ben") == "P" and desk.places_left() == before
 
 
 async def test_of_a_pair_that_was_done_the_task_counts_no_longer(tmp_path: Path) -> None:

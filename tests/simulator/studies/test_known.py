@@ -53,9 +53,9 @@ def test_an_added_study_is_found_by_its_id_and_opened(log: tuple[LogWriter, LogR
     assert find_study("mine") == study and plan_of(study).sets > 0
     assert state("mine", log) == "ready"
     desk = desk_of(study, *log)
-    for wanted, changed in (("open", False), ("paused", True), ("paused", False), ("closed", True)):
-        assert admit_as(desk, wanted) is changed  # type: ignore[arg-type]
-        assert state("mine", log) == wanted
+    for status, changed in (("open", False), ("paused", True), ("paused", False), ("closed", True)):
+        assert admit_as(desk, status) is changed  # type: ignore[arg-type]
+        assert state("mine", log) == status
 
 
 async def test_people_come_in_when_it_is_open_and_try_it_out_before(log: tuple[LogWriter, LogReader]) -> None:

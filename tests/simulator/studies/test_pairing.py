@@ -96,12 +96,12 @@ async def test_what_is_looked_at_and_taken_home_knows_both_people_of_a_pair(
     # They came by no platform: nobody can be paid there, and that is said.
     assert (set(owed.unknown), owed.bonus, owed.approve) == (people, {}, ())
     manifest = write_snapshot(house.reader, house.study, tmp_path / "out")
-    with LogReader(tmp_path / "out" / "log.sqlite") as kept:
+    with LogReader(tmp_path / "out" / "log.sqlite") as snapshot:
         for run in house.study.runs:
-            assert [each.id for each in kept.episodes(run)] == [
+            assert [each.id for each in snapshot.episodes(run)] == [
                 each.id for each in house.reader.episodes(run)
             ]
-        assert len(kept.episodes(house.study.runs[1])) == 2
+        assert len(snapshot.episodes(house.study.runs[1])) == 2
     assert manifest["episodes"] == {"completed": 1}
     asked = frames.episodes(house.reader, [house.study.runs[1]])
     assert set(asked["participant"]) == people
@@ -112,10 +112,10 @@ async def test_progress_counts_pairs_and_who_waits(house: House) -> None:
     for who in ("anna", "ben", "cleo"):
         await house.ready(who)
     desk = house.sessions._desks["duets"]
-    wanted = desk.items.total
-    assert desk.progress().pairs == {"wanted": wanted, "started": 1, "waiting": 1}
+    total = desk.items.total
+    assert desk.progress().pairs == {"wanted": total, "started": 1, "waiting": 1}
     await house.leave("anna")
-    assert desk.progress().pairs == {"wanted": wanted, "returned": 1, "waiting": 1}
+    assert desk.progress().pairs == {"wanted": total, "returned": 1, "waiting": 1}
 
 
 async def test_a_turn_sent_again_counts_where_it_was_taken(house: House) -> None:
@@ -399,9 +399,9 @@ class World:
             for turn in house.reader.turns(task.id):
                 assert turn.payload.get("participant_id") == people.get(turn.seat)
         assert len(playing) == len(dict.fromkeys(playing))
-        wanted = house.study.judgments_per_item
-        assert wanted is not None
-        assert all(count <= wanted for count in counts.values())
+        limit = house.study.judgments_per_item
+        assert limit is not None
+        assert all(count <= limit for count in counts.values())
 
     async def close(self) -> None:
         """Nobody waits for ever: whoever stays has something to do, or an end, when the time is over."""

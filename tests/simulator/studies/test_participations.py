@@ -116,7 +116,7 @@ class Participation:
             self.log, self.reader, nobody, studies=studies if self.questions else None
         )
         self.seat = next(
-            one for one in self.sessions._desks.values() if one.study.id == self.study
+            desk for desk in self.sessions._desks.values() if desk.study.id == self.study
         ).study.seat
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class Participation:
 
     async def play(self, episode: str, way: str) -> None:
         test = self.reader.episode(episode).options.get("qualification")
-        right = [one["label"] for one in test["questions"]] if test else []
+        right = [question["label"] for question in test["questions"]] if test else []
         wrong = ["neutral" if label != "neutral" else "entailment" for label in right]
         for number in count():
             self.again()  # every page is made from the log alone

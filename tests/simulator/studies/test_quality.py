@@ -71,7 +71,7 @@ async def test_each_sign_is_seen_in_whom_it_is_meant_for(office: Any, sign: str)
     table = carelessness_signs(office.reader, study)
     assert dict(zip(table["participant"], table["signs"], strict=True)).pop(careless) == (sign,)
     assert table["participant"][0] == careless
-    assert [found for found in table["signs"][1:] if found] == []
+    assert [signs for signs in table["signs"][1:] if signs] == []
     assert set(table["sets"]) == {1}
 
 

@@ -74,7 +74,7 @@ def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("lines", "line", "said"),
+    ("lines", "line", "message"),
     [
         (
             "  - {id: age, text: Age, kinds: number}",
@@ -117,10 +117,10 @@ def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: 
         ("  - {id: a, text: A}\n  - {id: a, text: B}", 1, "questions: a occurs twice"),
     ],
 )
-def test_a_faulty_question_is_named(tmp_path: Path, lines: str, line: int, said: str) -> None:
+def test_a_faulty_question_is_named(tmp_path: Path, lines: str, line: int, message: str) -> None:
     with pytest.raises(InputError, match=r"pattern\.yaml") as caught:
         read(tmp_path, f"questions:\n{lines}\n")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert f":{line}" in str(caught.value) or f"line {line}" in str(caught.value)
 
 
@@ -129,7 +129,7 @@ def question(kind: str, **more: Any) -> Question:
 
 
 @pytest.mark.each(
-    ("asked", "filled", "kept"),
+    ("asked", "filled", "value"),
     [
         (question("line"), " Ann ", "Ann"),
         (question("number"), "42", 42),
@@ -143,8 +143,8 @@ def question(kind: str, **more: Any) -> Question:
         (question("choice", choices=["yes", "no"], optional=True), None, None),
     ],
 )
-def test_answers_are_read_by_kind(asked: Question, filled: Any, kept: Any) -> None:
-    assert read_answers([asked], {"q": filled}, "participant") == {"q": kept}
+def test_answers_are_read_by_kind(asked: Question, filled: Any, value: Any) -> None:
+    assert read_answers([asked], {"q": filled}, "participant") == {"q": value}
 
 
 @pytest.mark.each(

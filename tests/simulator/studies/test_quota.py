@@ -70,8 +70,8 @@ def test_who_is_first_is_drawn() -> None:
 
 def test_a_total_is_spread_and_the_rest_drawn() -> None:
     spread = [quota_of(study(participants=8, seed=seed), DESIGN).wanted for seed in range(1, 30)]
-    assert all(sum(wanted.values()) == 8 and set(wanted.values()) == {2, 3} for wanted in spread)
-    assert len({tuple(wanted.values()) for wanted in spread}) == 3
+    assert all(sum(targets.values()) == 8 and set(targets.values()) == {2, 3} for targets in spread)
+    assert len({tuple(targets.values()) for targets in spread}) == 3
 
 
 def test_numbers_by_condition_and_by_item() -> None:
@@ -82,7 +82,7 @@ def test_numbers_by_condition_and_by_item() -> None:
 
 
 @pytest.mark.each(
-    ("changed", "cells", "told"),
+    ("changed", "cells", "message"),
     [
         ({}, None, "there are no conditions"),
         ({}, [("a",), ("a",)], "two of the conditions are the same"),
@@ -91,8 +91,8 @@ def test_numbers_by_condition_and_by_item() -> None:
         ({"participants": {"a": 1, "b": 1}}, [("a",)], "there is no condition b"),
     ],
 )
-def test_a_design_that_cannot_be(changed: dict[str, Any], cells: list[Cell] | None, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_a_design_that_cannot_be(changed: dict[str, Any], cells: list[Cell] | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         quota_of(study(**changed), cells)
 
 
@@ -149,7 +149,7 @@ def test_a_study_may_finish_items_or_draw_them() -> None:
 
 
 @given(
-    wanted=st.dictionaries(st.sampled_from("abc"), st.integers(0, 6), min_size=1),
+    targets=st.dictionaries(st.sampled_from("abc"), st.integers(0, 6), min_size=1),
     states=st.lists(
         st.tuples(
             st.sampled_from("abc"),
@@ -163,24 +163,24 @@ def test_a_study_may_finish_items_or_draw_them() -> None:
 )
 @settings(max_examples=150, deadline=None)
 def test_the_least_filled_free_cell_is_chosen(
-    wanted: dict[str, int], states: list[tuple[str, str, Any, int]], seed: int
+    targets: dict[str, int], states: list[tuple[str, str, Any, int]], seed: int
 ) -> None:
     """The rule written down a second time, on any places whatever."""
-    quota = Quota(tuple(product(wanted, "xy")), {(name,): count for name, count in wanted.items()})
+    quota = Quota(tuple(product(targets, "xy")), {(name,): count for name, count in targets.items()})
     places = [
         place(number, (coarse, fine), state=state, moved_at=START - timedelta(minutes=minutes))
         for number, (coarse, fine, state, minutes) in enumerate(states)
-        if coarse in wanted
+        if coarse in targets
     ]
     filled = [
-        one.cell
-        for one in places
-        if one.cell
-        and (one.state == "completed" or (one.live and one.moved_at >= START - timedelta(minutes=30)))
+        entry.cell
+        for entry in places
+        if entry.cell
+        and (entry.state == "completed" or (entry.live and entry.moved_at >= START - timedelta(minutes=30)))
     ]
     free = {
         name: sum(cell[0] == name for cell in filled)
-        for name, count in wanted.items()
+        for name, count in targets.items()
         if sum(cell[0] == name for cell in filled) < count
     }
     chosen = draw(quota, places, seed)

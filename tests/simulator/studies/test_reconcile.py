@@ -67,7 +67,7 @@ async def test_books_that_balance(office: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("submission", "kind", "told"),
+    ("submission", "kind", "message"),
     [
         (("RETURNED", "C1"), "not_paid", "completed here, but is RETURNED there"),
         (("TIMED-OUT", ""), "not_paid", "completed here, but is TIMED-OUT there"),
@@ -77,14 +77,14 @@ async def test_books_that_balance(office: Any, tmp_path: Path) -> None:
     ],
 )
 async def test_completed_here_and_something_else_there(
-    office: Any, tmp_path: Path, submission: tuple[str, str] | None, kind: str, told: str
+    office: Any, tmp_path: Path, submission: tuple[str, str] | None, kind: str, message: str
 ) -> None:
     desk = office.desk()
     anna = await complete(office, desk, "anna-5f3")
     export = write(tmp_path, {"anna-5f3": submission} if submission else {})
     (finding,) = reconcile(desk, office.reader, export).findings
     assert (finding.kind, finding.participant, finding.explained) == (kind, anna.participant, False)
-    assert told in finding.sentence
+    assert message in finding.sentence
     assert anna.participant in finding.sentence
     assert "anna-5f3" not in str(finding)
 
@@ -94,7 +94,7 @@ async def test_complete_there_and_not_here(office: Any, tmp_path: Path) -> None:
     await admit(desk, "anna")
     export = {"anna": ("AWAITING REVIEW", "C1"), "never": ("APPROVED", "C1"), "gone": ("RETURNED", "")}
     balance = reconcile(desk, office.reader, write(tmp_path, export))
-    assert [(one.kind, one.explained) for one in balance.findings] == [
+    assert [(finding.kind, finding.explained) for finding in balance.findings] == [
         ("not_here", False),
         ("not_completed", False),
         ("not_here", True),
@@ -177,7 +177,7 @@ async def test_episodes_that_fit_no_place(office: Any) -> None:
     office.play(desk.study, elsewhere)
     busy = await admit(desk, "still plays")
     office.play(desk.study, busy, status=None)
-    findings = {one.participant: one.kind for one in reconcile(desk, office.reader).findings}
+    findings = {finding.participant: finding.kind for finding in reconcile(desk, office.reader).findings}
     assert findings == {
         marked.participant: "not_played",
         failed.participant: "not_played",
@@ -205,19 +205,21 @@ async def test_more_than_wanted_is_explained_by_who_was_late(office: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "no column 'participant id'"),
         ("Participant id,Status\n", "no column 'completion code'"),
         (HEAD + "s,anna\n", "export.csv:2: 2 cells, but the header has 4"),
     ],
 )
-async def test_a_file_that_is_no_export_is_refused(office: Any, tmp_path: Path, text: str, told: str) -> None:
+async def test_a_file_that_is_no_export_is_refused(
+    office: Any, tmp_path: Path, text: str, message: str
+) -> None:
     desk = office.desk()
     await desk.open()
     path = tmp_path / "export.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         reconcile(desk, office.reader, path)
     with pytest.raises(InputError, match="cannot be read"):
         reconcile(desk, office.reader, tmp_path / "none.csv")

@@ -225,8 +225,8 @@ async def test_withdrawing_takes_all_sets(house: House, when: str) -> None:
     erase_due(house.reader.path, now=datetime.now(UTC) + timedelta(days=7.1))
     (receipt,) = house.reader.events(kind="participant.erased")
     assert house.reader.erased_participants() == {receipt.participant_id} != {person}
-    said = [turn.text for episode in (first, second) for turn in house.reader.turns(episode)]
-    assert set(said) == {"[erased]"}
+    texts = [turn.text for episode in (first, second) for turn in house.reader.turns(episode)]
+    assert set(texts) == {"[erased]"}
     assert {place.state for place in house.sessions._desks["words"].ledger()} == {"withdrawn"}
     assert house.reader.identities() == []
     assert house.sessions.sets(first)[:2] == (0, 3)

@@ -64,7 +64,7 @@ class World:
         if kind == "wait":
             self.now += timedelta(minutes=3 * who)
         elif kind == "arrive":
-            self.told(await desk.admit(f"key {who}"), who)
+            self.check_admission(await desk.admit(f"key {who}"), who)
         elif who in self.known:
             person = self.known[who]
             with suppress(ConflictError):
@@ -96,14 +96,14 @@ class World:
                     await desk.withdraw_and_erase(person)
                     self.completed.discard(person)
 
-    def told(self, admission: Admission, who: int) -> None:
+    def check_admission(self, admission: Admission, who: int) -> None:
         if admission.placed:
             assert admission.participant is not None
             self.known[who] = admission.participant
         # Of moves at the same moment one may free a place after another one was told that there is none.
         if admission.code == "full" and len(self.desks) == 1:
             machine = [
-                cell for cell, wanted in self.desks[0].quota.wanted.items() if self.filled()[cell] < wanted
+                cell for cell, target in self.desks[0].quota.wanted.items() if self.filled()[cell] < target
             ]
             assert not machine, "sent away while there was a place"
 
@@ -115,17 +115,17 @@ class World:
 
     def check(self) -> None:
         desk = self.desks[0]
-        places, wanted = desk.ledger(), desk.quota.wanted
+        places, targets = desk.ledger(), desk.quota.wanted
         new = [place for place in places if place.id not in self.given]
         # Who was taken back after their place was given again is beyond the number, too.
         back = {place.id for place in places if place.participant in self.back}
         late = Counter(place.cell[:1] for place in places if place.cell and (place.late or place.id in back))
         for cell, count in self.filled().items():
-            assert count <= wanted[cell] + late[cell], "more than wanted, and nobody was late or taken back"
+            assert count <= targets[cell] + late[cell], "more than wanted, and nobody was late or taken back"
         if len(self.desks) == 1:
             for place in new:
                 assert place.cell is not None
-                assert self.filled()[place.cell[:1]] <= wanted[place.cell[:1]], "given beyond the number"
+                assert self.filled()[place.cell[:1]] <= targets[place.cell[:1]], "given beyond the number"
         self.given |= {place.id: place for place in new}
         by_person = Counter(place.participant for place in places if not place.erased)
         assert set(by_person.values()) <= {1}, "two sets for one person"

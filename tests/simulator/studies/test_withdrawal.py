@@ -135,9 +135,9 @@ async def test_a_withdrawal_counts_at_once_and_erases_later(desk: Any, path: Pat
     with LogReader(path) as reader:
         assert reader.erased_participants() == {anna}
         export_log(reader, tmp_path / "out", identities=True)
-    told = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
-    assert anna not in told
-    assert "Omitted, because they have withdrawn: 1 participants." in told
+    text = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
+    assert anna not in text
+    assert "Omitted, because they have withdrawn: 1 participants." in text
     assert erase_due(path, now=now[0] + timedelta(days=6)) == ()
     (erasure,) = erase_due(path, now=now[0] + timedelta(days=7))
     assert erasure.participant_id == anna
@@ -167,7 +167,7 @@ async def test_a_withdrawal_can_be_taken_back(desk: Any, path: Path, done: bool,
         assert reader.erased_participants() == frozenset()
     # And again: the newest word holds.
     await here.withdraw(anna)
-    assert [one.participant_id for one in erase_due(path)] == [anna]
+    assert [erasure.participant_id for erasure in erase_due(path)] == [anna]
 
 
 async def test_a_withdrawal_holds_in_every_study_and_each_takes_it_back(desk: Any, path: Path) -> None:
@@ -183,7 +183,7 @@ async def test_a_withdrawal_holds_in_every_study_and_each_takes_it_back(desk: An
     with pytest.raises(ConflictError, match="has not withdrawn"):
         await second.restore(anna)
     await first.withdraw(anna)
-    assert [one.participant_id for one in erase_due(path, run_id=second.study.run_id)] == [anna]
+    assert [erasure.participant_id for erasure in erase_due(path, run_id=second.study.run_id)] == [anna]
 
 
 async def test_who_withdraws_in_two_programs_at_once_is_told_in_one_that_they_are_erased(desk: Any) -> None:

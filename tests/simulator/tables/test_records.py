@@ -20,7 +20,7 @@ def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept", "line", "problem"),
+    ("text", "values", "line", "problem"),
     [
         ('[1,\n{"a": ]', [1], 2, "a value is missing (column 7)"),
         ("[1 2]", [1], 1, "a comma or ] is missing (column 4)"),
@@ -39,12 +39,12 @@ def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_of_a_list_that_is_not_whole_the_records_before_are_kept(
-    tmp_path: Path, text: str, kept: list[Any], line: int, problem: str
+    tmp_path: Path, text: str, values: list[Any], line: int, problem: str
 ) -> None:
     path = tmp_path / "a.json"
     path.write_text(text, encoding="utf-8")
     *good, last = read_entries(path)
-    assert [(one.value, one.problem) for one in good] == [(value, "") for value in kept]
+    assert [(record.value, record.problem) for record in good] == [(value, "") for value in values]
     assert (last.line, last.value) == (line, None)
     assert problem in last.problem
 

@@ -112,30 +112,30 @@ def test_a_table_without_commas_is_refused_among_others_too(tmp_path: Path) -> N
     assert fault.message == "columns are separated by semicolons; save it as CSV with commas"
 
 
-@pytest.mark.parametrize(("kept", "ids"), [("refuse", ["1", "2"]), ("keep", ["1", "2", "1"])])
-def test_rows_that_are_there_twice_are_left_out_or_kept(tmp_path: Path, kept: Any, ids: list[str]) -> None:
+@pytest.mark.parametrize(("repeats", "ids"), [("refuse", ["1", "2"]), ("keep", ["1", "2", "1"])])
+def test_rows_that_are_there_twice_are_left_out_or_kept(tmp_path: Path, repeats: Any, ids: list[str]) -> None:
     path = tmp_path / "a.jsonl"
     WORDS.write(path, [Word("1", "x"), Word("2", "x"), Word("1", "y")])
-    read = WORDS.read(path, kept)
+    read = WORDS.read(path, repeats)
     assert [word.id for word in read.rows] == ids
     assert [(fault.line, fault.severity) for fault in read.faults] == [
-        (3, "warning" if kept == "keep" else "error")
+        (3, "warning" if repeats == "keep" else "error")
     ]
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (gzip.compress(b'{"id": 1, "word": "x"}', mtime=0), "is compressed (gzip); unpack it first"),
         (b"PK\x03\x04rest", "is a zip archive or a spreadsheet; unpack it, or save it as CSV UTF-8"),
         ('{"id": 1, "word": "x"}'.encode("utf-16"), "is UTF-16, not UTF-8; save it as UTF-8"),
     ],
 )
-def test_a_file_that_is_no_text_says_what_to_do(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_file_that_is_no_text_says_what_to_do(tmp_path: Path, content: bytes, message: str) -> None:
     path, problems = tmp_path / "a.jsonl", Problems()
     path.write_bytes(content)
     assert TABLES.read_all([path], problems, owner="Askback") == {}
-    assert problems.unreadable == [f"{path}: {told}"]
+    assert problems.unreadable == [f"{path}: {message}"]
 
 
 def test_a_first_row_may_be_longer_than_what_is_read_of_a_file(tmp_path: Path) -> None:

@@ -166,8 +166,8 @@ async def test_a_waiting_page_offers_nothing_to_do(
     human = await sessions.view(view.episode_id, "human")
     task = item_of(sessions, view.episode_id).task
     for language in ("en", "zh"):
-        told = "".join(Page(playing(served, human, language)).texts)
-        assert told.count(render_meaning(task.world, task.meaning, "en")) == 1
+        text = "".join(Page(playing(served, human, language)).texts)
+        assert text.count(render_meaning(task.world, task.meaning, "en")) == 1
     assert "which one?" in "".join(Page(playing(served, human)).texts)
     idle = await do(sessions, human, "the left one")
     assert "Waiting for: Robot" in Page(playing(served, idle)).texts
@@ -197,14 +197,14 @@ async def test_the_result_shows_the_meaning(
     page.check_references()
     words = "".join(page.texts)
     task = replay.play.task
-    for told in (
+    for phrase in (
         render_meaning(task.world, task.meaning, language),
         show.instruction_text(task, language),
         show.level_explanation(task, language),
         *task.demo,
         *show.goal_lines(task, language),
     ):
-        assert told in words
+        assert phrase in words
     for meaning, chance in task.listener:
         assert render_meaning(task.world, meaning, language) in words
         assert percent(chance) in words
@@ -222,25 +222,25 @@ async def test_the_human_s_result_shows_what_the_robot_did(
     await do(sessions, await sessions.view(id, "robot"), "stop")
     own = declared_texts(sessions.benchmark, language)
     human = await sessions.view(id, "human")
-    told = "".join(Page(ended(served, human, await sessions.replay(id, "human"), language)).texts)
+    shown = "".join(Page(ended(served, human, await sessions.replay(id, "human"), language)).texts)
     for part in ("dance", own["result.did_failed"], "where is it?", "over there"):
-        assert part.lower() in told.lower()
-    assert own["result.over_gave_up"] in told
+        assert part.lower() in shown.lower()
+    assert own["result.over_gave_up"] in shown
     replay = replay_of(sessions, id)
     early = replay._replace(steps=())
-    told = "".join(Page(ended(served, human, result(early, "human", in_study=False), language)).texts)
-    assert own["result.over_early"] in told
-    assert own["result.did_nothing"] in told
+    shown = "".join(Page(ended(served, human, result(early, "human", in_study=False), language)).texts)
+    assert own["result.over_early"] in shown
+    assert own["result.did_nothing"] in shown
     view = await sessions.view(id, "robot")
     robots = "".join(Page(ended(served, view, await sessions.replay(id, "robot"), language)).texts)
     assert own["result.over_gave_up"] not in robots
     assert own["result.gave_up"] in robots
     assert own["result.failure"] not in robots
     monkeypatch.setattr(Play, "carried_out", lambda self, outcome: True)
-    told = "".join(Page(ended(served, human, result(replay, "human", in_study=False), language)).texts)
+    shown = "".join(Page(ended(served, human, result(replay, "human", in_study=False), language)).texts)
     start, end = own["result.over_stopped"].split("{deed}")
-    assert start in told
-    assert end in told
+    assert start in shown
+    assert end in shown
 
 
 async def test_in_a_study_the_answer_is_folded_away(
@@ -257,11 +257,11 @@ async def test_in_a_study_the_answer_is_folded_away(
 
 
 @pytest.mark.each(
-    ("chance", "said"),
+    ("chance", "expected"),
     [(1.0, "100 %"), (0.312, "31 %"), (0.0034, "0.3 %"), (0.0002, "< 0.1 %"), (0.0, "0 %")],
 )
-def test_probabilities_for_people(chance: float, said: str) -> None:
-    assert percent(chance) == said
+def test_probabilities_for_people(chance: float, expected: str) -> None:
+    assert percent(chance) == expected
 
 
 def test_counts_on_one_scale() -> None:

@@ -42,8 +42,10 @@ def test_numbers_without_idle_decimals() -> None:
     assert [short_number(6.0), short_number(17.5), short_number(0.0)] == ["6", "17.5", "0"]
 
 
-@pytest.mark.parametrize(("minutes", "said"), [(1, "about 1 minute"), (3.5, "about 3.5 minutes"), (0, "")])
-def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
+@pytest.mark.parametrize(
+    ("minutes", "expected"), [(1, "about 1 minute"), (3.5, "about 3.5 minutes"), (0, "")]
+)
+def test_one_minute_is_no_minutes(minutes: float, expected: str) -> None:
     study = Study.model_validate(
         {
             "id": "s",
@@ -64,7 +66,7 @@ def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
         preview=False,
     )
     shown = study_offer(Frame(strings("en")), card)
-    assert (shown.minutes, shown.title) == (said, "The study")
+    assert (shown.minutes, shown.title) == (expected, "The study")
     assert study_offer(Frame(strings("zh")), card).title == "一项研究"
 
 

@@ -70,15 +70,16 @@ async def test_the_next_set_is_offered_until_all_are_done(serve: Any, make_study
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"), [({}, "Leave this page open"), ({"break": "Stretch.\n\nDrink."}, "Stretch. Drink.")]
+    ("texts", "expected"),
+    [({}, "Leave this page open"), ({"break": "Stretch.\n\nDrink."}, "Stretch. Drink.")],
 )
-async def test_a_break_has_a_page_of_its_own(serve: Any, make_study: Any, texts: Any, said: str) -> None:
+async def test_a_break_has_a_page_of_its_own(serve: Any, make_study: Any, texts: Any, expected: str) -> None:
     actions = serve(make_study(break_every=1, texts=texts))
     visit = await enter(actions, "three", "pid-1")
     await through(visit, "yes", "ready", "X", "")
     visit = await following(visit)
     assert (visit.stage, visit.number) == ("break", 0)
-    assert "You have finished set 1. Take a break" in words(visit.html) and said in words(visit.html)
+    assert "You have finished set 1. Take a break" in words(visit.html) and expected in words(visit.html)
     assert Page(visit.html).one("data-say")["data-say"] == "rested"
     await visit.say("rested")
     assert (visit.stage, visit.number) == ("task", 1)

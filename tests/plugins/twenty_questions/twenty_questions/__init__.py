@@ -118,8 +118,8 @@ def knowledge(state: GameState, seat: str) -> dict[str, Any]:
 
 def score(state: GameState) -> dict[str, float | None]:
     """Return success, and for a success the number of questions."""
-    found, count = is_found(state), len(state.texts("ask"))
-    return {"success": float(found), "questions": float(count) if found else None}
+    success, count = is_found(state), len(state.texts("ask"))
+    return {"success": float(success), "questions": float(count) if success else None}
 
 
 def asking_record(state: GameState) -> Asked:

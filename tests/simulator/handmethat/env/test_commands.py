@@ -70,7 +70,7 @@ def test_every_schema_of_the_robot_has_a_command() -> None:
 def test_a_command_grounds_to_its_action(world: World, text: str, name: str, args: tuple[str, ...]) -> None:
     reader = Reader(world)
     action = reader.ground(reader.read(text), world.entity("table"))
-    assert action == Action(name, tuple(world.entity(one) for one in args))
+    assert action == Action(name, tuple(world.entity(arg) for arg in args))
     assert len(domain("robot")[name].params) == len(args)
 
 

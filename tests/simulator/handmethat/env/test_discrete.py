@@ -50,11 +50,11 @@ def test_actions_are_the_listed_commands() -> None:
             assert observation["action_mask"].sum() == len(valid) == env.action_masks().sum()
             for action, text in enumerate(valid):
                 verb, first, second = observation["commands"][action]
-                told = words.game.reader.read(text)
-                rows = [0 if one == 0 else one - 1 for one in (first, second)]
-                wanted = [MOST_ENTITIES if one < 0 else one for one in told.args]
-                assert COMMAND_VERBS[verb - 1] == told.verb
-                assert rows[: len(wanted)] == wanted
+                parsed = words.game.reader.read(text)
+                rows = [0 if entity == 0 else entity - 1 for entity in (first, second)]
+                expected = [MOST_ENTITIES if entity < 0 else entity for entity in parsed.args]
+                assert COMMAND_VERBS[verb - 1] == parsed.verb
+                assert rows[: len(expected)] == expected
                 assert env.command(action) == text
             action = int(random.choice(np.flatnonzero(observation["action_mask"])))
             observation, reward, terminated, truncated, _ = env.step(action)
@@ -76,7 +76,9 @@ def test_the_first_actions_mean_the_same_everywhere() -> None:
 
 
 def test_utterance_and_story_are_observed() -> None:
-    task = next(one for one in load_tasks() if one.actions and one.meaning.quest == "move_to")
+    task = next(
+        candidate for candidate in load_tasks() if candidate.actions and candidate.meaning.quest == "move_to"
+    )
     env = HandMeThatDiscrete(tasks=[task])
     observation, _ = env.reset()
     for row, (name, args) in zip(observation["story"], task.actions, strict=False):
@@ -84,8 +86,10 @@ def test_utterance_and_story_are_observed() -> None:
         assert tuple(row[1 : 1 + len(args)] - 1) == args
     assert not observation["story"][len(task.actions) :].any()
     assert env.observation_space.contains(observation)
-    said = Meaning("move_to", describe({"subclass": "snack", "frozen": False, "inside": "sink"}), "table")
-    row = dict(zip(UTTERANCE, utterance_row(task.world, said).tolist(), strict=True))
+    utterance = Meaning(
+        "move_to", describe({"subclass": "snack", "frozen": False, "inside": "sink"}), "table"
+    )
+    row = dict(zip(UTTERANCE, utterance_row(task.world, utterance).tolist(), strict=True))
     assert (row["quest"], row["frozen"], row["open"], row["type"], row["class"]) == (2, 1, 0, 0, 0)
     assert task.world.names[row["place"] - 1] == "sink"
     assert task.world.names[row["destination"] - 1] == "table"
@@ -136,11 +140,13 @@ def test_the_example_learns_with_stable_baselines(learner: str, tmp_path: Path) 
     example.torch.set_num_threads(1)
     tasks = [task for task in load_tasks(levels=[1]) if task.meaning.quest == "bring_me"][:4]
     model = example.make_learner(learner, tasks, "full", seed=0, envs=2)
-    before = [one.clone() for one in model.policy.parameters()]
+    before = [weights.clone() for weights in model.policy.parameters()]
     curve = example.Curve(tasks, "full", every=64)
     model.learn(128, callback=curve)
     after = list(model.policy.parameters())
-    assert any(not example.torch.equal(one, other) for one, other in zip(before, after, strict=True))
+    assert any(
+        not example.torch.equal(weights, trained) for weights, trained in zip(before, after, strict=True)
+    )
     assert curve.points[0][0] == 0
     assert len(curve.points) >= 2
     if learner == "DQN":

@@ -17,11 +17,11 @@ def test_cached_views_equal_fresh_ones() -> None:
         seen = [state]
         while not state.done:
             # States are also looked at out of order: back to one before, now and then.
-            one = random.choice(seen) if random.random() < 0.2 else state
+            visited = random.choice(seen) if random.random() < 0.2 else state
             fresh = Observer(task.world)
             for quirk in (False, True):
-                assert game.observer.view(one.state, "full", quirk=quirk) == fresh.view(
-                    one.state, "full", quirk=quirk
+                assert game.observer.view(visited.state, "full", quirk=quirk) == fresh.view(
+                    visited.state, "full", quirk=quirk
                 )
             commands = game.valid(state, "strict")
             hands = [text for text in commands if not text.startswith("move")]

@@ -269,11 +269,11 @@ def test_any_text_leaves_the_household_unchanged_and_never_raises(
 ) -> None:
     game = Game(task)
     state = game.start()
-    for one in inputs:
+    for entry in inputs:
         if state.done:
             break
         valid = game.valid(state)
-        text = one if isinstance(one, str) else valid[one % len(valid)]
+        text = entry if isinstance(entry, str) else valid[entry % len(valid)]
         outcome = game.act(state, text)
         if outcome.action is None:
             assert outcome.game.state == state.state

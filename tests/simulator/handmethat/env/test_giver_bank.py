@@ -38,12 +38,12 @@ def test_nine_in_ten_answers_are_right(rows, language: str, half: str) -> None:
 
 def test_yes_and_no_answers_reveal_nothing_more(rows) -> None:
     """No answer in the bank, right or wrong, names anything its question did not ask for."""
-    told = [
-        (row.text, row.answer.text, sorted(row.told))
+    revealing = [
+        (row.text, row.answer.text, sorted(row.revealed))
         for row in rows
-        if row.answer.kind in ("yes", "no", "indifferent", "unknown") and row.told
+        if row.answer.kind in ("yes", "no", "indifferent", "unknown") and row.revealed
     ]
-    assert not told
+    assert not revealing
 
 
 def test_answers_are_accepted_and_mislead_no_robot(rows) -> None:
@@ -54,7 +54,7 @@ def test_answers_are_accepted_and_mislead_no_robot(rows) -> None:
         task = tasks[row.episode]
         heard = hear(task, row.text, row.language, ())
         belief = believe(task, [(f"question: {row.text}", heard.answer.text)])
-        meant = bit_set(one for one, _ in task.in_meaning)
+        meant = bit_set(entity for entity, _ in task.in_meaning)
         if guards(task, heard, heard.answer.text) or not candidates(task.world, task.current, belief) & meant:
             wrong.append((row.text, heard.answer.text))
     assert not wrong

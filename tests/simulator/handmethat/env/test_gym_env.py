@@ -110,10 +110,10 @@ def test_the_expert_is_counted_by_moves_and_gives_up(task: Task) -> None:
 
 def test_a_published_demonstration_is_listed_in_the_style_of_the_list(task: Task) -> None:
     commands = tuple(text.replace("#", " ") for text in expert_commands(task, 1) or ())
-    told = replace(task, demo=commands)
-    _, info = HandMeThat([told]).reset()
+    demonstrated = replace(task, demo=commands)
+    _, info = HandMeThat([demonstrated]).reset()
     assert info["next_expert_action"] in info["valid"]
-    plain = HandMeThat([told], reference=True)
+    plain = HandMeThat([demonstrated], reference=True)
     _, info = plain.reset()
     for command in commands:
         assert info["next_expert_action"] == command
@@ -137,8 +137,8 @@ def test_truncation_stopping_and_nonsense(task: Task) -> None:
 def test_options(task: Task) -> None:
     other = replace(task, id="other")
     env = HandMeThat([task, other])
-    for wanted, expected in ((0, task.id), (1, "other"), ("other", "other"), (task, task.id)):
-        assert env.reset(options={"task": wanted})[1]["task"] == expected
+    for choice, expected in ((0, task.id), (1, "other"), ("other", "other"), (task, task.id)):
+        assert env.reset(options={"task": choice})[1]["task"] == expected
     drawn = [env.reset(seed=seed)[1]["task"] for seed in range(20)]
     assert set(drawn) == {task.id, "other"}
     assert [env.reset(seed=seed)[1]["task"] for seed in range(20)] == drawn
@@ -217,8 +217,8 @@ def test_words_outside_the_tables_are_observed_as_none(household) -> None:
     box = world.entity("box#0")
     odd = replace(world, colors=tuple("purple" if i == box else None for i in range(len(world))))
     assert StructuredObserver(odd, "full").arrays(state)["color"][box] == 0
-    said = utterance_row(odd, Meaning("bring_me", describe({"type": "zebra", "color": "purple"})))
-    assert not said[1:].any()
+    row = utterance_row(odd, Meaning("bring_me", describe({"type": "zebra", "color": "purple"})))
+    assert not row[1:].any()
 
 
 def test_structured_observations(household, make_task, task: Task) -> None:

@@ -202,11 +202,11 @@ def test_the_published_style(task: Task) -> None:
 def test_the_published_description_is_used_if_there_is_one(task: Task) -> None:
     from dataclasses import replace
 
-    told = replace(task, description="Human sat, twice.", profile="official")
-    assert Game(told).description == "Human sat, twice."
-    assert Game(told, style="reference").description == "Human sat twice."
-    assert Game(told, language="zh").description != told.description
-    own = replace(told, profile="v2")
+    published = replace(task, description="Human sat, twice.", profile="official")
+    assert Game(published).description == "Human sat, twice."
+    assert Game(published, style="reference").description == "Human sat twice."
+    assert Game(published, language="zh").description != published.description
+    own = replace(published, profile="v2")
     assert Game(own).description == Game(task).description
     assert Game(own, style="reference").description == "Human sat twice."
 
@@ -226,12 +226,12 @@ def test_a_view_names_exactly_the_visible_things(task: Task, mode) -> None:
     game, random = Game(task, mode=mode, limit=200), Random(1)
     state, world = game.start(), task.world
     for _ in range(80):
-        told = set(re.findall(r"[a-z_]+#\d+|[a-z_]+", game.look(state)))
+        mentioned = set(re.findall(r"[a-z_]+#\d+|[a-z_]+", game.look(state)))
         seen = visible(world, state.state, mode)
         for entity in world.movables:
             # The contents of a thing that is carried or was given have no place in the room.
             if location_of(world, state.state, entity) != NOTHING:
-                assert (world.labels[entity] in told) == bool(seen >> entity & 1), world.names[entity]
+                assert (world.labels[entity] in mentioned) == bool(seen >> entity & 1), world.names[entity]
         valid = game.valid(state)
         state = game.act(state, valid[int(random.random() * len(valid))]).game._replace(success=False)
 
@@ -240,4 +240,4 @@ def test_the_quirk_hides_only_at_the_current_place(scene) -> None:
     world, state = scene
     at_table = state._replace(at=world.entity("table"))
     hidden = ~visible(world, at_table, "full", quirk=True) & visible(world, at_table, "full")
-    assert [world.names[one] for one in entities(hidden)] == ["apple#1"]
+    assert [world.names[entity] for entity in entities(hidden)] == ["apple#1"]

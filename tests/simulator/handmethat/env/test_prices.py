@@ -23,11 +23,11 @@ TASKS = load_tasks()[::19]
 
 
 def names_of(task: Task) -> list[str]:
-    return [task.world.names[one] for one in task.world.movables]
+    return [task.world.names[entity] for entity in task.world.movables]
 
 
 def kinds_of(task: Task, language: str) -> list[str]:
-    names = dict.fromkeys(task.world.kinds[one].name for one in task.world.movables)
+    names = dict.fromkeys(task.world.kinds[entity].name for entity in task.world.movables)
     return [word(name, language) for name in names]
 
 
@@ -37,31 +37,31 @@ def listings(things: list[str], kinds: list[str], chinese: list[str]) -> list[st
         f"is it {' or '.join(things)}?",
         f"Which of these is it: {', '.join(things)}?",
         f"Which one do you mean: {' or '.join(things)}?",
-        " ".join(f"Is it {one}?" for one in things),
+        " ".join(f"Is it {thing}?" for thing in things),
         f"is it {' '.join(things)}",
         f"Is it a {', a '.join(kinds)}?",
         f"It is none of these, right: {', '.join(kinds)}?",
         f"neither {' nor '.join(things)}?",
         f"你要的是{'还是'.join(things)}？",
         f"是{'、'.join(chinese)}中的哪一个？",
-        "".join(f"是{one}吗？" for one in chinese),
+        "".join(f"是{thing}吗？" for thing in chinese),
         f"不是{'，也不是'.join(chinese)}吧？",
     ]
 
 
 @pytest.mark.parametrize("shortened", [False, True], ids=["whole", "cut to what may be said"])
 def test_a_question_that_lists_everything_is_not_answered(shortened: bool) -> None:
-    told = []
+    unfair = []
     for task in TASKS:
         for text in listings(names_of(task), kinds_of(task, "en"), kinds_of(task, "zh")):
             asked = text[: LONGEST_COMMAND - len("question: ")] if shortened else text
-            found = answer(task, asked)
+            reply = answer(task, asked)
             # Where cutting leaves little of it, what is left has its price.
             things = len(read_question(task.world, asked).mentions)
-            fair = found.kind == "unknown" if things > MOST else found.cost >= 10 * things >= 10
+            fair = reply.kind == "unknown" if things > MOST else reply.cost >= 10 * things >= 10
             if not fair or (things <= MOST and not shortened):
-                told.append((task.id, asked[:60], things, found))
-    assert not told
+                unfair.append((task.id, asked[:60], things, reply))
+    assert not unfair
 
 
 def test_overlong_questions_are_not_read() -> None:
@@ -105,15 +105,15 @@ def test_overlong_questions_are_not_read() -> None:
 def test_a_question_costs_by_what_it_asks(text: str, cost: int) -> None:
     task = next(task for task in TASKS if {"box#0", "box#1", "box#2"} <= {*task.world.names})
     box = display_name(task.world, task.world.entity("box#1"), "en")
-    found = answer(task, text.format(box=box))
-    assert found.cost == cost, found
+    reply = answer(task, text.format(box=box))
+    assert reply.cost == cost, reply
 
 
 @pytest.mark.each("text", ["Hmm", "hm...", "嗯", "哈", "咦"])
 def test_small_talk_gets_no_description(text: str) -> None:
     for task in TASKS[:5]:
-        told = answer(task, text)
-        assert (told.kind, told.cost) == ("unknown", 10), (task.id, told)
+        reply = answer(task, text)
+        assert (reply.kind, reply.cost) == ("unknown", 10), (task.id, reply)
 
 
 @pytest.mark.each(
@@ -132,17 +132,17 @@ def test_small_talk_gets_no_description(text: str) -> None:
 )
 def test_questions_about_the_goal_are_not_answered(text: str) -> None:
     for task in TASKS:
-        found = answer(task, text)
-        assert (found.kind, found.text) == ("unknown", "I do not understand your question."), (task.id, found)
+        reply = answer(task, text)
+        assert (reply.kind, reply.text) == ("unknown", "I do not understand your question."), (task.id, reply)
 
 
 def test_asking_for_the_name_gives_only_the_kind() -> None:
     for task in TASKS:
         known = any(task.meaning.get(key) for key in KIND_KEYS)
         for text in ("What is it called?", "What is its name?", "它叫什么？"):
-            found = answer(task, text)
-            assert (found.key, found.kind == "value") == ("type", known), (text, found)
-            assert "#" not in found.text
+            reply = answer(task, text)
+            assert (reply.key, reply.kind == "value") == ("type", known), (text, reply)
+            assert "#" not in reply.text
 
 
 def test_a_bit_costs_ten_points_or_more_where_yes_or_no_is_asked() -> None:
@@ -154,9 +154,9 @@ def test_a_bit_costs_ten_points_or_more_where_yes_or_no_is_asked() -> None:
             inside = left & extension
             if not 0 < inside.bit_count() < left.bit_count():
                 continue
-            found = answer(task, text)
-            cost += found.cost
-            left = inside if found.kind == "yes" else left & ~extension if found.kind == "no" else left
+            reply = answer(task, text)
+            cost += reply.cost
+            left = inside if reply.kind == "yes" else left & ~extension if reply.kind == "no" else left
         assert left
         assert cost >= 10 * log2(everything / left.bit_count()) - 40, task.id
         assert cost >= 30 or left.bit_count() > 8, (task.id, cost, left.bit_count())

@@ -39,15 +39,15 @@ def scene(household) -> tuple[World, State]:
 @pytest.fixture
 def fruit(scene, make_task) -> Task:
     """Put the unfrozen fruit that is on the table into the red box."""
-    wanted = describe({"subclass": "fruit", "ontop": "table", "frozen": False})
-    return make_task(*scene, Meaning("move_to", wanted, "box#0"))
+    description = describe({"subclass": "fruit", "ontop": "table", "frozen": False})
+    return make_task(*scene, Meaning("move_to", description, "box#0"))
 
 
 @pytest.fixture
 def mug(scene, make_task) -> Task:
     """Bring the small mug in the cabinet."""
-    wanted = describe({"type": "mug", "inside": "cabinet", "size": "small", "dusty": False})
-    return make_task(*scene, Meaning("bring_me", wanted))
+    description = describe({"type": "mug", "inside": "cabinet", "size": "small", "dusty": False})
+    return make_task(*scene, Meaning("bring_me", description))
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def anything(scene, make_task) -> Task:
 
 
 def ask(task: Task, text: str, language: str = "en") -> tuple[str, str, int]:
-    found = answer(task, text, language)
-    return found.kind, found.key, found.cost
+    reply = answer(task, text, language)
+    return reply.kind, reply.key, reply.cost
 
 
 # Published question -> answers for the fruit, the mug and anything.
@@ -106,14 +106,14 @@ OFFICIAL = [
 ]
 
 
-@pytest.mark.each(("text", "key", "cost", "told"), OFFICIAL)
+@pytest.mark.each(("text", "key", "cost", "answers"), OFFICIAL)
 def test_published_questions(
-    fruit: Task, mug: Task, anything: Task, text: str, key: str, cost: int, told: list[str]
+    fruit: Task, mug: Task, anything: Task, text: str, key: str, cost: int, answers: list[str]
 ) -> None:
-    for task, expected in zip((fruit, mug, anything), told, strict=True):
+    for task, expected in zip((fruit, mug, anything), answers, strict=True):
         for words in (text, f"{text.capitalize()}?"):
-            found = answer(task, words)
-            assert (found.text, found.key, found.cost) == (expected, key, cost)
+            reply = answer(task, words)
+            assert (reply.text, reply.key, reply.cost) == (expected, key, cost)
 
 
 def test_where_to_place_it_is_for_move_to_alone(fruit: Task, mug: Task) -> None:
@@ -135,10 +135,10 @@ def test_every_listed_question_is_understood_and_answered_in_the_language(fruit:
     questions = official_questions(language)
     assert len(questions) == 6 + 7
     for text in questions:
-        found = answer(fruit, text, language)
-        assert found.key != "other", text
-        assert found.text
-        assert (language == "zh") == any("\u4e00" <= letter <= "\u9fff" for letter in found.text)
+        reply = answer(fruit, text, language)
+        assert reply.key != "other", text
+        assert reply.text
+        assert (language == "zh") == any("\u4e00" <= letter <= "\u9fff" for letter in reply.text)
 
 
 # Words, kind, key for the fruit.
@@ -269,8 +269,8 @@ def test_answers_say_no_more_than_was_asked(fruit: Task, mug: Task) -> None:
         ("is it a fruit?", ""),
         ("is it food or a tool?", ""),
     ):
-        told = answer(fruit, text).text
-        assert {one for one in secrets if one in told} <= {allowed}, told
+        reply = answer(fruit, text).text
+        assert {secret for secret in secrets if secret in reply} <= {allowed}, reply
     # Saying it clearly is about the object, not about where it is to go.
     assert "box" not in answer(fruit, "can you say it clearly").text
     assert answer(mug, "food or a container?").text == "I mean some container."
@@ -306,9 +306,9 @@ def test_a_chinese_word_for_closed_and_switched_off_is_about_the_state_meant(sce
 
 
 def test_asking_for_several_things_costs_their_sum(mug: Task) -> None:
-    found = answer(mug, "What size and what colour?")
-    assert (found.key, found.cost) == ("color+size", 20)
-    assert found.text == "I have no special color in mind. The small one."
+    reply = answer(mug, "What size and what colour?")
+    assert (reply.key, reply.cost) == ("color+size", 20)
+    assert reply.text == "I have no special color in mind. The small one."
     assert question_cost("color+size", {"size": 1}) == 11
     assert question_cost("nothing of the kind") == table()["costs"]["other"]
 

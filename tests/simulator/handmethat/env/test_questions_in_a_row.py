@@ -28,8 +28,8 @@ def test_questions_in_a_row(text: str, answers: tuple[str, ...], cost: int) -> N
         and {"ontop", "inside"} & known.keys()
     )
     words = {"color": color, "other": "green" if color == "red" else "red", "zh": word(color, "zh")}
-    told = answer(task, text.format(**words), "zh" if text[0] == "它" else "en")
-    assert told.cost == cost, told
+    reply = answer(task, text.format(**words), "zh" if text[0] == "它" else "en")
+    assert reply.cost == cost, reply
     place = 0
     for part in answers:
-        place = told.text.index(part.format(**words), place)
+        place = reply.text.index(part.format(**words), place)

@@ -30,9 +30,11 @@ def listed(scene: tuple[World, State], at: str, holding: str | None = None, **op
 
 def test_moving_is_always_listed_first(household) -> None:
     scene = household({"apple#0": "table"})
-    found = listed(scene, "h")
-    assert len(found) == MOVES
-    assert found == [f"move to {scene[0].names[place]}" for place in scene[0].locations] + ["move to human"]
+    commands = listed(scene, "h")
+    assert len(commands) == MOVES
+    assert commands == [f"move to {scene[0].names[place]}" for place in scene[0].locations] + [
+        "move to human"
+    ]
 
 
 def test_at_the_human(household) -> None:
@@ -150,11 +152,11 @@ def test_switches_of_things(household) -> None:
 def test_appliances_that_are_on(household, place: str, verb: str, thing: str, other: str) -> None:
     name = thing.split("#")[0]
     scene = household({thing: place, other: place}, toggled=[place])
-    assert [one for one in offers(scene, place) if one.startswith(verb)] == [f"{verb} {name}"]
+    assert [command for command in offers(scene, place) if command.startswith(verb)] == [f"{verb} {name}"]
     off = household({thing: place, other: place}, toggled=[])
-    assert not [one for one in offers(off, place) if one.startswith(verb)]
+    assert not [command for command in offers(off, place) if command.startswith(verb)]
     held = household({thing: place, other: place, "pen#0": "table"}, toggled=[place])
-    assert not [one for one in offers(held, place, "pen#0") if one.startswith(verb)]
+    assert not [command for command in offers(held, place, "pen#0") if command.startswith(verb)]
 
 
 def test_a_dishwasher_that_is_on_does_nothing(household) -> None:
@@ -182,8 +184,8 @@ def walk(world: World, state: State, steps: int, seed: int) -> list[State]:
     for _ in range(steps):
         valid = offers_.strict(state)
         # Most commands are moves; half the time another one is chosen.
-        some = valid[MOVES:] if len(valid) > MOVES and random.random() < 0.6 else valid
-        action = reader.ground(reader.read(some[int(random.random() * len(some))]), state.at)
+        choices = valid[MOVES:] if len(valid) > MOVES and random.random() < 0.6 else valid
+        action = reader.ground(reader.read(choices[int(random.random() * len(choices))]), state.at)
         assert action is not None
         state = schemas[action.name].apply(state, action.args)
         states.append(state)
@@ -192,11 +194,11 @@ def walk(world: World, state: State, steps: int, seed: int) -> list[State]:
 
 def brute_force(world: World, state: State) -> set[tuple[str, tuple[int, ...]]]:
     """Every applicable action of the robot, of all arguments there are."""
-    found = set()
+    actions = set()
     for name, schema in domain("robot").items():
         ranges = [choices(world, state, *param) for param in zip(schema.params, schema.bounds, strict=True)]
-        found |= {(name, args) for args in product(*ranges) if schema.applicable(world, state, args)}
-    return found
+        actions |= {(name, args) for args in product(*ranges) if schema.applicable(world, state, args)}
+    return actions
 
 
 def choices(world: World, state: State, parameter: str, bound: str) -> tuple[int, ...]:
@@ -234,19 +236,19 @@ def test_the_strict_list_is_exactly_what_is_applicable(household, seed: int) -> 
         SMALL, dusty=dusty, soaked=["rag#1"], open=["box#0"], toggled=["stove", "sink", "refrigerator"]
     )
     offers_, reader = Offers(world), Reader(world)
-    for one in walk(world, state, 40, seed):
-        strict = offers_.strict(one)
+    for visited in walk(world, state, 40, seed):
+        strict = offers_.strict(visited)
         assert len(set(strict)) == len(strict)
-        grounded = [reader.ground(reader.read(text), one.at) for text in strict]
-        assert {(action.name, action.args) for action in grounded if action} == brute_force(world, one)
+        grounded = [reader.ground(reader.read(text), visited.at) for text in strict]
+        assert {(action.name, action.args) for action in grounded if action} == brute_force(world, visited)
 
 
 def test_a_walk_meets_every_schema(household) -> None:
     world, state = household(SMALL, soaked=["rag#1"], toggled=["stove", "sink", "refrigerator"])
     reader, met = Reader(world), set()
     for seed in range(12):
-        for one in walk(world, state, 120, seed):
-            actions = [reader.ground(reader.read(text), one.at) for text in Offers(world).strict(one)]
+        for visited in walk(world, state, 120, seed):
+            actions = [reader.ground(reader.read(text), visited.at) for text in Offers(world).strict(visited)]
             met |= {action.name for action in actions if action}
     assert met == set(domain("robot"))
 
@@ -255,11 +257,11 @@ def test_a_walk_meets_every_schema(household) -> None:
 def test_listed_commands_are_understood_and_cover_most_that_is_applicable(seed: int) -> None:
     world, state = sample_scene(Random(seed))
     offers_, reader = Offers(world), Reader(world)
-    for one in walk(world, state, 60, seed):
-        found = offers_.listed(one)
-        assert len(set(found)) == len(found)
-        assert all(reader.ground(reader.read(text), one.at) is not None for text in found)
+    for visited in walk(world, state, 60, seed):
+        commands = offers_.listed(visited)
+        assert len(set(commands)) == len(commands)
+        assert all(reader.ground(reader.read(text), visited.at) is not None for text in commands)
         # Applicable but never listed: soaking with something in the hand.
-        missing = set(offers_.strict(one)) - set(found)
+        missing = set(offers_.strict(visited)) - set(commands)
         assert all(text.startswith(("soak", "toggle")) for text in missing)
-        assert HUMAN_WORD in found[MOVES - 1]
+        assert HUMAN_WORD in commands[MOVES - 1]

@@ -89,12 +89,12 @@ def test_an_interrupted_batch_goes_on_to_the_same_files(
     after: int, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "_GROUP", 4)
-    told = 0
+    count = 0
 
     def report(tally: Tally) -> None:
-        nonlocal told
-        told += tally.attempts
-        if told >= after:
+        nonlocal count
+        count += tally.attempts
+        if count >= after:
             raise Stop
 
     total = json.loads((whole / RESULT).read_text())["attempts"]
@@ -114,10 +114,10 @@ def test_an_interrupted_batch_goes_on_to_the_same_files(
 
 
 def test_a_finished_batch_is_left_as_it_is(whole: Path, tmp_path: Path) -> None:
-    kept = contents(whole)
+    before = contents(whole)
     tally = generate_folder(PLAN, whole)
     assert (len(tally.kept), tally.cpu) == (9, 0.0)
-    assert contents(whole) == kept
+    assert contents(whole) == before
 
 
 @pytest.mark.parametrize(

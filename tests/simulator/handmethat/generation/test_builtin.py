@@ -34,18 +34,20 @@ def test_stored_rewards_belong_to_groundings_and_agree_with_the_useful_ones() ->
     same = 0
     for task in load_tasks():
         quest, profile = task.meaning.quest, profile_of(task)
-        kept = builtin_rewards(task, quest)
-        assert kept is not None and kept.useful == task.useful, task.id
+        stored = builtin_rewards(task, quest)
+        assert stored is not None and stored.useful == task.useful, task.id
         assert [builtin_rewards(task, other) for other in QUESTS if other != quest] == [None, None]
-        least = min(kept.values[grounding] for grounding in kept.useful)
-        assert all(least > value for which, value in kept.values.items() if which not in kept.useful), task.id
+        least = min(stored.values[grounding] for grounding in stored.useful)
+        assert all(least > value for which, value in stored.values.items() if which not in stored.useful), (
+            task.id
+        )
         goal = parse_goal(task.goal)
         targets = find_targets(task.world, task.initial, goal, profile.distractors)
         rest = len(task.solution) - len(task.actions)
         state = task.current._replace(waiting=True)
         today = rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
-        assert kept.values.keys() == today.values.keys(), task.id
-        same += kept.values == today.values
+        assert stored.values.keys() == today.values.keys(), task.id
+        same += stored.values == today.values
     assert same >= 60
 
 

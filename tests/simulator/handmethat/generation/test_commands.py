@@ -29,13 +29,13 @@ def ask(*args: str) -> str:
 def test_episodes_are_generated_and_reported(tmp_path: Path) -> None:
     args = ("generate", "handmethat", "--out", str(tmp_path / "out"), "--episodes", "4", *SMALL)
     log = ("--levels", "2:1,3:1", "--into-log", "--log", str(tmp_path / "log.sqlite"))
-    said = ask(*args, *log)
+    output = ask(*args, *log)
     for words in ("Per episode", "plan length", "Levels and quest types", "Goal templates:", "CPU"):
-        assert words in said
+        assert words in output
     assert "All episodes existed already" in ask(*args, *log)
     assert (tmp_path / "log.sqlite").exists()
-    found = json.loads(ask("stats", "handmethat", "--data", str(tmp_path / "out"), "--json"))
-    assert found["levels"] == {"2": 2, "3": 2}
+    figures = json.loads(ask("stats", "handmethat", "--data", str(tmp_path / "out"), "--json"))
+    assert figures["levels"] == {"2": 2, "3": 2}
     with pytest.raises(InputError, match="generated with episodes 4, not 5"):
         ask(*args[:-5], "5", *SMALL, *log)
 
@@ -69,17 +69,17 @@ def test_wrong_options_are_refused(args: tuple[str, ...], message: str) -> None:
 
 
 def test_the_statistics_are_right_on_numbers_worked_out_by_hand(task: Task) -> None:
-    one = summarise("plan", [1, 2, 3, 4])
-    assert (one["mean"], one["least"], one["most"]) == (2.5, 1, 4)
-    assert one["sd"] == pytest.approx((5 / 3) ** 0.5)
-    assert one["quantiles"] == pytest.approx((1.15, 1.75, 2.5, 3.25, 3.85))
+    summary = summarise("plan", [1, 2, 3, 4])
+    assert (summary["mean"], summary["least"], summary["most"]) == (2.5, 1, 4)
+    assert summary["sd"] == pytest.approx((5 / 3) ** 0.5)
+    assert summary["quantiles"] == pytest.approx((1.15, 1.75, 2.5, 3.25, 3.85))
     assert summarise("plan", [7])["sd"] == 0
     facts = facts_of(task, pool=3, strict=True)
     assert (facts.plan, facts.shown, facts.specifiers) == (2, 2, 1)
     assert facts.meant == len(task.in_meaning) and facts.said == len(task.in_utterance)
-    found = statistics([facts, facts_of(task)], {"no plan": 2, "no level": 5})
-    assert (found["levels"], found["quests"], found["goals"]) == ({2: 2}, {"bring_me": 2}, {64: 2})
-    assert list(found["rejections"]) == ["no level", "no plan"]
-    pool = next(one for one in found["spreads"] if one["measure"] == "pool")
+    figures = statistics([facts, facts_of(task)], {"no plan": 2, "no level": 5})
+    assert (figures["levels"], figures["quests"], figures["goals"]) == ({2: 2}, {"bring_me": 2}, {64: 2})
+    assert list(figures["rejections"]) == ["no level", "no plan"]
+    pool = next(summary for summary in figures["spreads"] if summary["measure"] == "pool")
     assert (pool["episodes"], pool["mean"]) == (1, 3)
-    assert not [one for one in found["spreads"] if one["measure"] in ("subgoals", "demo")]
+    assert not [summary for summary in figures["spreads"] if summary["measure"] in ("subgoals", "demo")]

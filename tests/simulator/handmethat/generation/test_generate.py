@@ -32,7 +32,7 @@ from simulator.handmethat.meanings.model import QUESTS, Quest, describe
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.world import NOTHING
 
-SOME = {"v1": 12, "v2": 12, "paper": 3}
+COUNTS = {"v1": 12, "v2": 12, "paper": 3}
 
 
 @cache
@@ -41,16 +41,20 @@ def generated(profile: str, quest: Quest) -> tuple[Generated, ...]:
     allowed = load_profiles()[profile].templates
     templates = template_set(allowed) if isinstance(allowed, str) else allowed
     # Exact costs of larger goals take seconds.
-    able = [3, 36, 2] if profile == "paper" else [one for one in templates if serves(one, quest)]
+    able = (
+        [3, 36, 2]
+        if profile == "paper"
+        else [candidate for candidate in templates if serves(candidate, quest)]
+    )
     Random(1).shuffle(able)
-    found: list[Generated] = []
-    for template in able[: SOME[profile]]:
+    episodes: list[Generated] = []
+    for template in able[: COUNTS[profile]]:
         for seed in range(20):
             made = generate(load_profiles()[profile], seed, quest, template)
             if isinstance(made, Generated):
-                found.append(made)
+                episodes.append(made)
                 break
-    return tuple(found)
+    return tuple(episodes)
 
 
 def cases() -> Iterator[tuple[str, Quest]]:
@@ -69,10 +73,10 @@ def tasks(profile: str, quest: Quest) -> list[Task]:
 @every
 def test_most_templates_yield_episodes(profile: str, quest: Quest) -> None:
     made = generated(profile, quest)
-    assert len(made) >= SOME[profile] * 2 // 3
+    assert len(made) >= COUNTS[profile] * 2 // 3
     if not load_profiles()[profile].joint_quests:
-        assert {one.task.meaning.quest for one in made} == {quest}
-    assert all(one.task.profile == profile for one in made)
+        assert {episode.task.meaning.quest for episode in made} == {quest}
+    assert all(episode.task.profile == profile for episode in made)
 
 
 @every
@@ -104,9 +108,9 @@ def test_the_actions_lead_to_the_current_state_and_the_plan_to_the_goal(profile:
 def test_sets_of_objects_are_nested_and_the_level_recomputes(profile: str, quest: Quest) -> None:
     for made in generated(profile, quest):
         task, rules = made.task, load_profiles()[profile]
-        meant, said, useful = set(task.in_meaning), set(task.in_utterance), set(task.useful)
-        assert meant and meant <= said
-        assert set(task.in_heard) <= said
+        meant, spoken, useful = set(task.in_meaning), set(task.in_utterance), set(task.useful)
+        assert meant and meant <= spoken
+        assert set(task.in_heard) <= spoken
         if not rules.all_meanings:
             assert meant <= useful
         again = level_of(task.in_meaning, task.in_utterance, task.in_heard, task.useful, rules)
@@ -170,7 +174,7 @@ def test_the_same_seed_gives_the_same_episode() -> None:
     rules = load_profiles()["v2"]
     made = [generate(rules, seed, "bring_me", 36) for seed in range(6)]
     assert made == [generate(rules, seed, "bring_me", 36) for seed in range(6)]
-    seeds = [one.task.initial for one in made if isinstance(one, Generated)]
+    seeds = [episode.task.initial for episode in made if isinstance(episode, Generated)]
     assert len(set(seeds)) == len(seeds) > 1
 
 
@@ -213,10 +217,10 @@ def test_every_check_that_fails_names_its_cause(
 def test_impossible_goals_are_rejected(
     subgoals: list[str], cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wanted(text: str) -> Subgoal:
+    def parse(text: str) -> Subgoal:
         relation, place = text.split()
         return Subgoal(form="ALL", x="rag", y=place, relation="inside" if relation == "inside" else "ontop")
 
-    goal = Goal(tuple(map(wanted, subgoals)), 36)
+    goal = Goal(tuple(map(parse, subgoals)), 36)
     monkeypatch.setattr(module, "instantiate", lambda *args: goal)
     assert generate(load_profiles()["v2"], 0, "bring_me", 36) == Rejection(cause)

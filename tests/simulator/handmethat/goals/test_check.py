@@ -32,9 +32,9 @@ class Check:
 
     def __call__(self, subgoal: Subgoal, places: dict[str, str] | None = None, **states: Any) -> bool:
         world, state = self._make({**HOME, **(places or {})}, **states)
-        found = holds(world, state, subgoal)
-        assert goal_holds(world, state, Goal((subgoal,))) == found
-        return found
+        result = holds(world, state, subgoal)
+        assert goal_holds(world, state, Goal((subgoal,))) == result
+        return result
 
 
 @pytest.fixture
@@ -44,20 +44,20 @@ def check(household: MakeWorld) -> Check:
 
 BOTH = {"apple#0": "jar#0", "apple#1": "jar#0"}
 APART = {"apple#0": "jar#0", "apple#1": "jar#1"}
-ONE = {"apple#0": "jar#0"}
+FIRST = {"apple#0": "jar#0"}
 APPLES = ("apple#0", "apple#1")
 
 
 def test_all(check: Check) -> None:
     every = Subgoal(form="ALL", x="apple", y="jar#0", relation="inside")
     assert check(every, BOTH)
-    assert not check(every, ONE)
+    assert not check(every, FIRST)
     assert not check(every, APART)
     assert not check(every)
     sliced = Subgoal(form="ALL", x="apple", y="jar#0", relation="inside", of_x=(("sliced", True),))
     assert check(sliced, BOTH, sliced=APPLES)
     assert not check(sliced, BOTH, sliced=["apple#0"])
-    assert not check(sliced, ONE, sliced=APPLES)
+    assert not check(sliced, FIRST, sliced=APPLES)
     shut = Subgoal(form="ALL", x="apple", y="jar#0", relation="inside", of_y=(("open", False),))
     assert check(shut, BOTH)
     assert not check(shut, BOTH, open=["jar#0"])
@@ -76,20 +76,20 @@ def test_all_at_a_location(check: Check) -> None:
 
 
 def test_some(check: Check) -> None:
-    one = Subgoal(form="SOME", x="apple", y="jar#0", relation="inside")
-    assert check(one, ONE)
-    assert check(one, BOTH)
-    assert not check(one)
-    assert not check(one, {"apple#0": "jar#1"})
+    subgoal = Subgoal(form="SOME", x="apple", y="jar#0", relation="inside")
+    assert check(subgoal, FIRST)
+    assert check(subgoal, BOTH)
+    assert not check(subgoal)
+    assert not check(subgoal, {"apple#0": "jar#1"})
     sliced = Subgoal(form="SOME", x="apple", y="jar#0", relation="inside", of_x=(("sliced", True),))
-    assert check(sliced, ONE, sliced=["apple#0"])
+    assert check(sliced, FIRST, sliced=["apple#0"])
     # The sliced one must be the one that lies there.
-    assert not check(sliced, ONE, sliced=["apple#1"])
+    assert not check(sliced, FIRST, sliced=["apple#1"])
     assert not check(Subgoal(form="SOME", x="melon", y="jar#0", relation="inside"), BOTH)
     shut = Subgoal(form="SOME", x="apple", y="jar#0", relation="inside", of_y=(("open", False),))
-    assert check(shut, ONE)
-    assert not check(shut, ONE, open=["jar#0"])
-    assert not check(Subgoal(form="SOME", x="apple", y="jar#0", relation="ontop"), ONE)
+    assert check(shut, FIRST)
+    assert not check(shut, FIRST, open=["jar#0"])
+    assert not check(Subgoal(form="SOME", x="apple", y="jar#0", relation="ontop"), FIRST)
 
 
 def test_be(check: Check) -> None:
@@ -133,7 +133,7 @@ def test_all_same(check: Check) -> None:
     together = Subgoal(form="ALL-SAME", x="apple", y="jar", relation="inside")
     assert check(together, BOTH)
     assert not check(together, APART)
-    assert not check(together, ONE)
+    assert not check(together, FIRST)
     assert not check(together, {"apple#0": "bowl#0", "apple#1": "bowl#0"})
     states = Subgoal(
         form="ALL-SAME", x="apple", y="jar", relation="inside",
@@ -152,7 +152,7 @@ def test_all_any(check: Check) -> None:
     anywhere = Subgoal(form="ALL-ANY", x="apple", y="jar", relation="inside")
     assert check(anywhere, BOTH)
     assert check(anywhere, APART)
-    assert not check(anywhere, ONE)
+    assert not check(anywhere, FIRST)
     assert not check(anywhere, {"apple#0": "jar#0", "apple#1": "bowl#0"})
     states = Subgoal(
         form="ALL-ANY", x="apple", y="jar", relation="inside",

@@ -94,7 +94,7 @@ def subgoals(draw: st.DrawFn) -> Subgoal:
     if form in ("BE", "BE-ALL"):
         of_x = draw(requirements.filter(len))
         return Subgoal(form=form, x=draw(st.one_of(st.just(x), locations)) if form == "BE" else x, of_x=of_x)
-    y = draw(types if form in Y_IS_TYPE else st.one_of(things, locations).filter(lambda one: one != x))
+    y = draw(types if form in Y_IS_TYPE else st.one_of(things, locations).filter(lambda term: term != x))
     relation = draw(st.sampled_from(["inside", "ontop"]))
     of_x, of_y = draw(requirements), draw(requirements)
     return Subgoal(form=form, x=x, y=y, relation=relation, of_x=of_x, of_y=of_y)

@@ -30,10 +30,10 @@ SCENES = 3000
 
 
 def test_there_are_69_templates_of_232_subgoals() -> None:
-    assert tuple(len(one.patterns) for one in templates()) == SUBGOALS
+    assert tuple(len(template.patterns) for template in templates()) == SUBGOALS
     assert (len(templates()), sum(SUBGOALS)) == (69, 232)
-    assert Counter(pattern.form for one in templates() for pattern in one.patterns) == FORMS
-    assert len({one.activity for one in templates()}) == 69
+    assert Counter(pattern.form for template in templates() for pattern in template.patterns) == FORMS
+    assert len({template.activity for template in templates()}) == 69
 
 
 def test_the_named_sets() -> None:
@@ -60,12 +60,12 @@ def test_slots_can_be_filled_as_often_as_published() -> None:
 
 def goals(number: int, count: int = 60) -> list[tuple[Stock, Goal]]:
     """Goals of one template, each in another household."""
-    random, found = Random(number), []
-    while len(found) < count:
+    random, drawn = Random(number), []
+    while len(drawn) < count:
         stock = sample_stock(random, SceneRules())
         if (goal := instantiate(number, stock, random)) is not None:
-            found.append((stock, goal))
-    return found
+            drawn.append((stock, goal))
+    return drawn
 
 
 @pytest.mark.each("number", range(69))
@@ -89,26 +89,29 @@ def test_tagged_types_differ_and_untagged_ones_need_not() -> None:
     for _, goal in goals(43):
         first, second = goal.subgoals[:5], goal.subgoals[5:]
         # ?snack.a and ?baked_food.a, ?drink and ?fruit are drawn once; the second box has ?snack besides.
-        assert [one.x for one in first[:2]] == [one.x for one in second[:2]]
-        assert [one.x for one in first[3:]] == [one.x for one in second[3:]]
+        assert [subgoal.x for subgoal in first[:2]] == [subgoal.x for subgoal in second[:2]]
+        assert [subgoal.x for subgoal in first[3:]] == [subgoal.x for subgoal in second[3:]]
         assert first[0].y == first[4].y != second[0].y == second[4].y
     again = [goal.subgoals[7].x == goal.subgoals[0].x for _, goal in goals(43)]
     assert any(again)
     assert not all(again)
     for _, goal in goals(44):
-        assert len({one.x for one in goal.subgoals}) == 8
-        assert len({one.y for one in goal.subgoals}) == 3
+        assert len({subgoal.x for subgoal in goal.subgoals}) == 8
+        assert len({subgoal.y for subgoal in goal.subgoals}) == 3
 
 
 def test_chopping_puts_four_types_into_one_container() -> None:
     for _, goal in goals(5):
-        assert len({one.x for one in goal.subgoals}) == 4
-        assert len({one.y for one in goal.subgoals}) == 1
+        assert len({subgoal.x for subgoal in goal.subgoals}) == 4
+        assert len({subgoal.y for subgoal in goal.subgoals}) == 1
 
 
 def test_things_of_a_drawn_type_are_of_one_type_and_differ() -> None:
     for _, goal in goals(61):
-        lights, seats = [one.x for one in goal.subgoals], [one.y or "" for one in goal.subgoals]
+        lights, seats = (
+            [subgoal.x for subgoal in goal.subgoals],
+            [subgoal.y or "" for subgoal in goal.subgoals],
+        )
         for names in (lights, seats):
             assert len(set(names)) == 3
             assert len({name.split("#")[0] for name in names}) == 1

@@ -44,13 +44,13 @@ def one_thread() -> None:
 def copying(count: int, seed: int = 0) -> list[Example]:
     """A task that only copying solves: which of two things is red."""
     drawn = random.Random(seed)
-    found = []
+    examples = []
     for _ in range(count):
         red, blue = drawn.sample(["lamp 0", "cup 1", "pen 2", "box 0"], 2)
         seen = [f"a red {red}", f"a blue {blue}"]
         drawn.shuffle(seen)
-        found.append(Example(" ".join(seen), "give me the red one", f"pick up {red}"))
-    return found
+        examples.append(Example(" ".join(seen), "give me the red one", f"pick up {red}"))
+    return examples
 
 
 def test_the_published_sizes_are_named() -> None:
@@ -99,7 +99,7 @@ def test_behaviour_cloning_learns_to_copy(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "robot.pt", SMALL, words, network, {"oracle": "none"})
     robot = load_policy(f"seq2seq:{tmp_path / 'robot.pt'}")
     unseen = copying(20, seed=9)
-    right = sum(robot.command(seen_of(one), 0) == one.command for one in unseen)
+    right = sum(robot.command(seen_of(example), 0) == example.command for example in unseen)
     assert right >= 15
 
 
@@ -126,7 +126,9 @@ def test_a_drrn_learns_which_command_pays() -> None:
     episodes = [[Transition(start, (7,), 1.0, start, ())], [Transition(start, (8,), -1.0, start, ())]]
     optimiser = torch.optim.Adam(network.parameters(), lr=config.rate)
     for _ in range(60):
-        loss = learn_from(network, network, [one for some in episodes for one in some] * 4, config.discount)
+        loss = learn_from(
+            network, network, [moment for episode in episodes for moment in episode] * 4, config.discount
+        )
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -136,9 +138,9 @@ def test_a_drrn_learns_which_command_pays() -> None:
 
 def test_values_of_a_state_do_not_depend_on_its_neighbours() -> None:
     network = Drrn(DrrnConfig.named("small"), 20)
-    one, two = Reading((4, 5), (6,), (7,)), Reading((8,), (9, 9, 9), ())
-    together = network([one, two], [[(3,), (4, 5)], [(6,)]])
-    assert torch.allclose(together[0], network([one], [[(3,), (4, 5)]])[0], atol=1e-6)
+    first, second = Reading((4, 5), (6,), (7,)), Reading((8,), (9, 9, 9), ())
+    together = network([first, second], [[(3,), (4, 5)], [(6,)]])
+    assert torch.allclose(together[0], network([first], [[(3,), (4, 5)]])[0], atol=1e-6)
     assert [len(values) for values in together] == [2, 1]
 
 

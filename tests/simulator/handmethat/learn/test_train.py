@@ -31,8 +31,8 @@ def train(*arguments: str) -> str:
 )
 def test_a_robot_is_trained_and_gives_commands(learner: str, robot: str, column: str, tmp_path: Path) -> None:
     out = tmp_path / "robot.pt"
-    told = train(learner, "--limit", "3", "--updates", "12", "--out", str(out), "--seed", "5")
-    assert f"{column}: " in told
+    output = train(learner, "--limit", "3", "--updates", "12", "--out", str(out), "--seed", "5")
+    assert f"{column}: " in output
     assert pd.read_csv(out.with_name("robot.pt.csv"))[column].notna().any()
     assert out.with_name("robot.pt.html").stat().st_size > 1000
     policy = load_policy(f"{robot}:{out}")
@@ -45,11 +45,11 @@ def test_a_robot_is_trained_and_gives_commands(learner: str, robot: str, column:
 
 def test_examples_follow_the_demonstration_and_oracles_get_more_text() -> None:
     task = load_tasks()[0]
-    plain, told = (examples_of([task], "partial", oracle) for oracle in ("none", "goal"))
-    assert [one.command for one in plain] == list(task.demo)
+    plain, informed = (examples_of([task], "partial", oracle) for oracle in ("none", "goal"))
+    assert [example.command for example in plain] == list(task.demo)
     assert task.demo[0] not in plain[0].history
     assert f"[SEP] {task.demo[0]} [SEP]" in plain[1].history
-    assert told[0].task == f"{plain[0].task} {task.goal}"
+    assert informed[0].task == f"{plain[0].task} {task.goal}"
     assert examples_of([task], "full")[0].history != plain[0].history
 
 

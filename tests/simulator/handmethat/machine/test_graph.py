@@ -67,7 +67,7 @@ async def test_a_question_goes_to_the_human_and_its_answer_back(run, kitchen, la
 
 
 @pytest.mark.each(
-    ("said", "command"),
+    ("text", "command"),
     [
         ("  pick up   the lamp#0 ", "pick up the lamp#0"),
         ("Question:  which size?", "question: which size?"),
@@ -76,8 +76,8 @@ async def test_a_question_goes_to_the_human_and_its_answer_back(run, kitchen, la
         ("在哪里？", "question: 在哪里？"),
     ],
 )
-def test_what_counts_as_a_question(said, command):
-    assert as_command(said) == command
+def test_what_counts_as_a_question(text, command):
+    assert as_command(text) == command
 
 
 async def test_free_words_are_understood_and_nonsense_is_charged(run, kitchen):
@@ -127,12 +127,12 @@ async def test_moving_ends_the_paper_s_protocol_with_the_first_put(run, moving):
 
 
 async def test_the_view_can_be_appended_to_each_outcome(run, kitchen):
-    plain, told = [
+    plain, viewed = [
         (await run(kitchen, ["move to table", "stop"], append_view=view)).turns[1].payload["outcome"]
         for view in (False, True)
     ]
-    assert told.startswith(plain)
-    assert "lamp#1" in told
+    assert viewed.startswith(plain)
+    assert "lamp#1" in viewed
     assert "lamp#1" not in plain
 
 
@@ -211,7 +211,9 @@ async def test_a_scripted_robot_gets_texts(run, kitchen):
     assert last.history[1][0] == ASK
     assert "shelf" in last.history[1][1]
     assert "pick up lamp#0" in last.valid
-    assert {"which type do you mean", ASK.removeprefix("question: ")} <= {one.text for one in last.questions}
+    assert {"which type do you mean", ASK.removeprefix("question: ")} <= {
+        question.text for question in last.questions
+    }
     assert (last.moves, last.cost, last.limit) == (2, 11, 40)
     assert len({view.seed for view in seen}) == 3
 

@@ -8,12 +8,12 @@ from simulator.handmethat.players.knows import guards, hear, polarity, reveals
 from simulator.handmethat.players.models import GIVER_PURPOSE
 from simulator.models import ScriptModel
 
-SAID = ("Hand me the lamp.",)
+UTTERANCES = ("Hand me the lamp.",)
 PLACE = "where is the object you want"
 
 
 @pytest.mark.each(
-    ("question", "answer", "found"),
+    ("question", "answer", "expected"),
     [
         (PLACE, "It is on the shelf.", ()),
         (PLACE, "The lamp stands on the shelf over there.", ()),
@@ -33,9 +33,9 @@ PLACE = "where is the object you want"
         ("do you like jazz?", "It is on the shelf.", ("reveals",)),
     ],
 )
-def test_an_answer_may_say_only_what_was_asked(kitchen, question, answer, found):
-    heard = hear(kitchen, f"question: {question}", "en", SAID)
-    assert guards(kitchen, heard, answer) == found
+def test_an_answer_may_say_only_what_was_asked(kitchen, question, answer, expected):
+    heard = hear(kitchen, f"question: {question}", "en", UTTERANCES)
+    assert guards(kitchen, heard, answer) == expected
 
 
 def test_the_expert_s_answers_are_accepted(kitchen, moving):
@@ -54,25 +54,25 @@ def test_the_expert_s_answers_are_accepted(kitchen, moving):
     for task in (kitchen, moving):
         for language in ("en", "zh"):
             for question in questions:
-                heard = hear(task, f"question: {question}", language, SAID)
+                heard = hear(task, f"question: {question}", language, UTTERANCES)
                 assert guards(task, heard, heard.answer.text) == (), (language, question, heard)
 
 
 def test_earlier_words_may_be_repeated(kitchen):
     question = "question: which color do you like"
-    fresh = hear(kitchen, question, "en", SAID)
-    later = hear(kitchen, question, "en", (*SAID, "It is on the shelf."))
+    fresh = hear(kitchen, question, "en", UTTERANCES)
+    later = hear(kitchen, question, "en", (*UTTERANCES, "It is on the shelf."))
     text = "Any colour, as long as it stands on the shelf."
     assert reveals(kitchen, fresh, text) == ("place=shelf",)
     assert reveals(kitchen, later, text) == ()
 
 
 @pytest.mark.each(
-    ("text", "found"),
+    ("text", "expected"),
     [("Yes!", "yes"), ("不是。", "no"), ("是的", "yes"), ("Nothing special", ""), ("No, not that", "no")],
 )
-def test_polarity(text, found):
-    assert polarity(text) == found
+def test_polarity(text, expected):
+    assert polarity(text) == expected
 
 
 # The model in the human's seat

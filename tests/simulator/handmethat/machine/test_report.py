@@ -63,8 +63,8 @@ def put(log, kitchen):
         payload["protocol"] = options.get("protocol", "free")
         log.put(Turn(episode_id=episode, number=0, seat="human", text="u", payload=payload))
         for place, command in enumerate(commands, start=1):
-            told = {"command": command}
-            log.put(Turn(episode_id=episode, number=place, seat="robot", text=command, payload=told))
+            content = {"command": command}
+            log.put(Turn(episode_id=episode, number=place, seat="robot", text=command, payload=content))
         if status:
             message = "it broke" if status == "failed" else ""
             log.put(Ending(episode_id=episode, status=status, message=message))

@@ -92,8 +92,8 @@ async def test_a_second_invalid_reply_is_counted_and_charged(run, kitchen):
     ],
 )
 def test_a_command_is_found_in_a_reply(text, command):
-    found = read_reply(text)
-    assert found == command or (command is None and found == "pick up lamp#0")
+    chosen = read_reply(text)
+    assert chosen == command or (command is None and chosen == "pick up lamp#0")
 
 
 # The asker
@@ -103,7 +103,7 @@ def test_belief_follows_from_answers(kitchen, moving):
     world, state = kitchen.world, kitchen.current
 
     def fitting(task, *answers):
-        return [world.names[one] for one in entities(candidates(world, state, believe(task, answers)))]
+        return [world.names[entity] for entity in entities(candidates(world, state, believe(task, answers)))]
 
     assert fitting(kitchen) == ["lamp#0", "lamp#1", "lamp#2"]
     asked = "question: where is the object you want"
@@ -132,9 +132,9 @@ def test_the_best_question_has_most_bits_per_point(kitchen, moving):
     known = believe(kitchen, [("question: where is the object you want", "It is on the shelf.")])
     assert best_question(households, known, questions) is None
     anywhere = questions_for(Play(moving, "en", Options()))
-    found = best_question(households, believe(moving, []), anywhere)
-    assert found is not None
-    assert found.text == "where do you want to place it"
+    question = best_question(households, believe(moving, []), anywhere)
+    assert question is not None
+    assert question.text == "where do you want to place it"
 
 
 @pytest.mark.parametrize("mode", ["full", "partial"])
@@ -201,7 +201,9 @@ async def test_hand_coded_robots_play(run, kitchen):
 def test_every_built_in_robot_is_among_those_that_are_named():
     named = BENCHMARK.seat("robot").known.split(", ")
     for name in _ROBOTS:
-        assert name in named or any(one.startswith((f"{name}[", f"{name.split(':')[0]}[:")) for one in named)
+        assert name in named or any(
+            entry.startswith((f"{name}[", f"{name.split(':')[0]}[:")) for entry in named
+        )
 
 
 @pytest.mark.each(

@@ -24,8 +24,8 @@ def askback(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["askback", *map(str, arguments)])
         with pytest.raises(SystemExit) as exit:
             app.main()
-        said = capsys.readouterr()
-        return int(exit.value.code or 0), said.out, said.err
+        output = capsys.readouterr()
+        return int(exit.value.code or 0), output.out, output.err
 
     return run
 
@@ -56,7 +56,7 @@ def test_play_score_and_report(askback, data, tmp_path):
         assert len(reader.scores(run_id="asker1-full")) == before, "the same scores are not appended again"
     status, out, _ = askback("report", "handmethat", *runs, "--format", "json")
     gains = [row for row in table(json.loads(out), "gains", "gains") if row["level"] is None]
-    assert [(one["mode"], one["fewer"], one["more"]) for one in gains] == [
+    assert [(gain["mode"], gain["fewer"], gain["more"]) for gain in gains] == [
         ("partial", 0, 1),
         ("full", 0, 1),
     ]
@@ -165,8 +165,8 @@ def test_levels():
 def test_a_sample_per_level_takes_what_exists(task, tmp_path):
     write_file(task, tmp_path)
     drawn = EpisodeSelection(data=str(tmp_path), per_level=3)
-    assert [one.id for one in drawn.draw()] == [task.id]
-    assert [one.id for one in drawn.model_copy(update={"levels": "1,2"}).draw()] == [task.id]
+    assert [item.id for item in drawn.draw()] == [task.id]
+    assert [item.id for item in drawn.model_copy(update={"levels": "1,2"}).draw()] == [task.id]
     with pytest.raises(InputError, match="contain no episode"):
         drawn.model_copy(update={"levels": "1,3"}).draw()
     with pytest.raises(InputError, match="neither 'builtin'"):

@@ -79,13 +79,13 @@ def test_rows_have_a_metric_each(kitchen, lamp):
 
 def test_an_episode_keeps_the_prices_at_which_it_was_played(kitchen, lamp):
     """Once a question cost ten points whatever it named, and could be of any length."""
-    one, two = "question: is it the lamp or the apple?", f"question: is it {'very ' * 60} red?"
-    played = turns(one, two, *lamp)
+    first, second = "question: is it the lamp or the apple?", f"question: is it {'very ' * 60} red?"
+    played = turns(first, second, *lamp)
     now = score_episode(kitchen, played)
     assert (now.question_cost, now.questions) == (30, 2)
     for turn in played[1:3]:
         turn.payload["heard"] = "type"
     then = score_episode(kitchen, played)
     assert (then.question_cost, then.score, then.raw_sum) == (20, now.score + 10, now.raw_sum + 10)
-    limited = score_episode(kitchen, turns(two, *lamp, longest=256))
+    limited = score_episode(kitchen, turns(second, *lamp, longest=256))
     assert (limited.questions, limited.invalid, limited.score) == (0, 1, 95)

@@ -175,8 +175,11 @@ async def test_names_from_a_browser_cannot_reach_other_files(sessions):
     for item in (0, 9):
         with pytest.raises(InputError, match="from 1 to 8"):
             await sessions.start(seat="robot", others=OTHERS, rules={}, item=item)
-    assert [one.name for one in sessions.opponents("human") if one.available] == ["offline/giver", "person"]
-    assert "offline/asker:2" in {one.name for one in sessions.opponents("robot")}
+    assert [opponent.name for opponent in sessions.opponents("human") if opponent.available] == [
+        "offline/giver",
+        "person",
+    ]
+    assert "offline/asker:2" in {opponent.name for opponent in sessions.opponents("robot")}
     assert not sessions.items and not sessions.item_menu("en"), "names tell what is meant"
 
 

@@ -56,13 +56,13 @@ def disguised(task, random):
     """The same task to somebody who stands at the floor: everything hidden is another."""
     world, state = task.world, task.current
     floor = world.entity("floor")
-    hidden = [one for one in world.movables if location_of(world, state, one) != floor]
-    boxes = [one for one in world.locations if one != floor]
+    hidden = [entity for entity in world.movables if location_of(world, state, entity) != floor]
+    boxes = [entity for entity in world.locations if entity != floor]
     # What lies in a receptacle stays there, so that nothing comes to lie in itself.
-    places = [state.container(one) for one in range(len(world))]
-    for one in hidden:
-        if not world.kinds[places[one]].movable:
-            places[one] = boxes[int(random.random() * len(boxes))]
+    places = [state.container(entity) for entity in range(len(world))]
+    for entity in hidden:
+        if not world.kinds[places[entity]].movable:
+            places[entity] = boxes[int(random.random() * len(boxes))]
     flipped = bit_set(hidden) | bit_set(boxes)
     able = {"open": "openable", "dusty": "dustyable", "frozen": "freezable", "cooked": "cookable"}
     bits = {
@@ -71,7 +71,7 @@ def disguised(task, random):
     }
     current = start_state(world, places, bits)._replace(waiting=True)
     meaning = Meaning("bring_me", describe({"type": "knife"}))
-    others = tuple((one, None) for one in entities(world.of("knife")))
+    others = tuple((entity, None) for entity in entities(world.of("knife")))
     return replace(
         task,
         id="task-bring_me-68-3-4",
@@ -95,14 +95,18 @@ async def test_hidden_things_cannot_be_told_apart_in_partial_mode(run, task, lan
     """Two tasks that differ in everything hidden: views and prompts are the same to the letter."""
     other = disguised(task, Random(seed))
     assert other.current.place != task.current.place
-    first, second = [await run(one, "person", language=language, mode="partial") for one in (task, other)]
+    first, second = [
+        await run(episode, "person", language=language, mode="partial") for episode in (task, other)
+    ]
     assert seen(first) == seen(second)
-    told = [view_for(MACHINE.table(one.live), one.state, "robot") for one in (first, second)]
-    assert told[0] == told[1]
+    views = [view_for(MACHINE.table(episode.live), episode.state, "robot") for episode in (first, second)]
+    assert views[0] == views[1]
 
 
 async def test_in_full_mode_they_differ(run, task):
-    first, second = [await run(one, "person", mode="full") for one in (task, disguised(task, Random(0)))]
+    first, second = [
+        await run(episode, "person", mode="full") for episode in (task, disguised(task, Random(0)))
+    ]
     assert seen(first) != seen(second)
 
 
@@ -175,15 +179,15 @@ async def test_commands_and_questions_as_buttons(run, kitchen, language):
 
 async def test_turns_are_shown_with_outcomes(run, kitchen, lamp):
     played = await run(kitchen, [ASK, *lamp])
-    said = show.lines(played.state)
-    assert [move.kind for move in said[:4]] == ["utterance", "question", "answer", "command"]
-    assert [move.seat for move in said[:4]] == ["human", "robot", "human", "robot"]
-    assert [(move.kind, move.seat) for move in said[4:6]] == [("outcome", ""), ("command", "robot")]
-    assert said[-1].kind == "thanks"
-    assert said[1].text == ASK.removeprefix("question: ")
+    lines = show.lines(played.state)
+    assert [move.kind for move in lines[:4]] == ["utterance", "question", "answer", "command"]
+    assert [move.seat for move in lines[:4]] == ["human", "robot", "human", "robot"]
+    assert [(move.kind, move.seat) for move in lines[4:6]] == [("outcome", ""), ("command", "robot")]
+    assert lines[-1].kind == "thanks"
+    assert lines[1].text == ASK.removeprefix("question: ")
     view = seen(played, played.ending)
     assert (view.stage, view.blocks, view.ending.status, view.my_turn) == ("done", (), "completed", False)
-    assert view.moves == tuple(move for move in said if move.seat)
+    assert view.moves == tuple(move for move in lines if move.seat)
 
 
 async def test_the_story_has_places_and_verbs(task):
@@ -200,10 +204,10 @@ async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
     secret = [part for card in view.blocks if isinstance(card, Card) for part in card.blocks]
     (meant,) = (part for part in secret if isinstance(part, Detail) and part.lead)
     assert "shelf" in meant.content.text
-    (wanted,) = (
+    (content,) = (
         part.content for part in secret if isinstance(part, Detail) and isinstance(part.content, Chips)
     )
-    assert len(wanted.texts) == 1
+    assert len(content.texts) == 1
     waiting = await run(kitchen, "person", "person")
     view = show.seat_page(MACHINE.table(waiting.live), waiting.state, "human")
     assert (view.my_turn, view.waits_for, view.people) == (False, "robot", ("robot",))
@@ -211,10 +215,12 @@ async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_the_result_shows_everything(run, kitchen, lamp, language):
-    told = replace(kitchen, listener=((kitchen.utterance, 0.5), (kitchen.meaning, 0.25)), goal="(open box#0)")
-    assert "3" in show.level_explanation(told, language)
-    played = await run(told, [ASK, *lamp], language=language)
-    verdict, _, readings, *_ = result(replay(told, language, played.turns), "robot", in_study=False).blocks
+    variant = replace(
+        kitchen, listener=((kitchen.utterance, 0.5), (kitchen.meaning, 0.25)), goal="(open box#0)"
+    )
+    assert "3" in show.level_explanation(variant, language)
+    played = await run(variant, [ASK, *lamp], language=language)
+    verdict, _, readings, *_ = result(replay(variant, language, played.turns), "robot", in_study=False).blocks
     assert verdict.figures[0].value == "86"
     rows = readings.blocks[1].rows
     assert [(row.share, row.value, row.look, row.note.fields.get("count")) for row in rows] == [
@@ -228,7 +234,7 @@ async def test_the_result_shows_everything(run, kitchen, lamp, language):
 async def test_in_full_mode_every_thing_is_shown_once(run, task):
     view = seen(await run(task, "person", mode="full"))
     shown = [thing.name for place in block(view, Places).places for thing in things(place.groups)]
-    assert sorted(shown) == sorted(task.world.names[one] for one in task.world.movables)
+    assert sorted(shown) == sorted(task.world.names[entity] for entity in task.world.movables)
 
 
 def test_why_has_a_sentence_for_every_level(kitchen):

@@ -39,7 +39,7 @@ def worth() -> Callable[..., Worth]:
     """Rewards by hand: ``worth({(entity, None): -3.0}, above=-5)``; those above are useful."""
 
     def make(values: Mapping[Grounding, float], above: float = -1e9) -> Worth:
-        return Worth(values, tuple(one for one, value in values.items() if value > above))
+        return Worth(values, tuple(grounding for grounding, value in values.items() if value > above))
 
     return make
 
@@ -57,7 +57,7 @@ def case() -> Callable[[int, Quest], Case]:
         random = Random(seed)
         world, state = sample_scene(Random(seed + 1000))
         subclasses = random.sample(["fruit", "tableware", "box", "paper_product", "snack", "clothing"], 3)
-        things = [one for subclass in subclasses for one in entities(world.of(subclass))]
+        things = [entity for subclass in subclasses for entity in entities(world.of(subclass))]
         names = ("table", "refrigerator", "box#0", "box#1", "floor")
         targets = Places(tuple(world.entity(name) for name in names))
         arguments: dict[Quest, tuple[str | None, ...]] = {
@@ -65,14 +65,14 @@ def case() -> Callable[[int, Quest], Case]:
             "move_to": names,
             "change_state": ("clean", "slice"),
         }
-        wanted = [one for one in things if random.random() < 0.5]
-        before = 3 * len(wanted)
+        desired = [entity for entity in things if random.random() < 0.5]
+        before = 3 * len(desired)
         values: dict[Grounding, float] = {}
-        for one in things:
+        for entity in things:
             for argument in arguments[quest]:
-                helps = one in wanted and argument in (None, "refrigerator", "clean", "slice")
-                values[one, argument] = float(-before + (3 if helps else random.choice([1, 0, -2])))
-        useful = tuple(one for one, value in values.items() if value > -before)
+                helps = entity in desired and argument in (None, "refrigerator", "clean", "slice")
+                values[entity, argument] = float(-before + (3 if helps else random.choice([1, 0, -2])))
+        useful = tuple(grounding for grounding, value in values.items() if value > -before)
         return Case(world, state, Worth(values, useful), targets, before)
 
     return make

@@ -13,8 +13,8 @@ from simulator.handmethat.profiles import load_profiles
 V2 = load_profiles()["v2"]
 
 
-def _of(*entities: int) -> list[tuple[int, str | None]]:
-    return [(one, None) for one in entities]
+def _objects(*entities: int) -> list[tuple[int, str | None]]:
+    return [(entity, None) for entity in entities]
 
 
 def test_groundings_of_a_meaning(household, places):
@@ -23,48 +23,50 @@ def test_groundings_of_a_meaning(household, places):
     )
     index, targets = world.index, places(world.entity("sofa"), world.entity("jar#0"))
 
-    def found(quest, description, argument=None):
+    def grounded(quest, description, argument=None):
         return groundings_of(world, state, Meaning(quest, describe(description), argument), targets)
 
-    assert found("bring_me", {"type": "apple"}) == ((index["apple#0"], None), (index["apple#1"], None))
-    assert found("bring_me", {"ontop": "table"}) == ((index["jar#0"], None), (index["apple#0"], None))
+    assert grounded("bring_me", {"type": "apple"}) == ((index["apple#0"], None), (index["apple#1"], None))
+    assert grounded("bring_me", {"ontop": "table"}) == ((index["jar#0"], None), (index["apple#0"], None))
     # Only the direct container counts.
-    assert found("bring_me", {"inside": "jar#0"}) == ((index["pen#0"], None),)
+    assert grounded("bring_me", {"inside": "jar#0"}) == ((index["pen#0"], None),)
     # A pen has no dust, so that it is not clean either.
-    assert found("change_state", {"dusty": True}, "clean") == ((index["jar#0"], "clean"),)
-    assert found("change_state", {"dusty": False}, "clean") == ()
-    assert found("move_to", {"type": "pen"}, "sofa") == ((index["pen#0"], "sofa"),)
-    assert found("move_to", {"type": "apple"}) == tuple(
+    assert grounded("change_state", {"dusty": True}, "clean") == ((index["jar#0"], "clean"),)
+    assert grounded("change_state", {"dusty": False}, "clean") == ()
+    assert grounded("move_to", {"type": "pen"}, "sofa") == ((index["pen#0"], "sofa"),)
+    assert grounded("move_to", {"type": "apple"}) == tuple(
         (index[apple], place) for apple in ("apple#0", "apple#1") for place in ("sofa", "jar#0")
     )
-    assert len(found("bring_me", {})) == 4
+    assert len(grounded("bring_me", {})) == 4
 
 
 @pytest.mark.each(
-    ("meant", "said", "heard", "level"),
+    ("meant", "spoken", "heard", "level"),
     [
         # A(G) = {1, 2, 3}
-        (_of(1, 2), _of(1, 2), _of(1, 2), Hardness(1, True)),
-        (_of(1, 2), _of(2, 1), _of(3), Hardness(1, True)),
-        (_of(1, 2, 3), _of(1, 2, 3, 4), _of(1), Hardness(2, True)),
-        (_of(1, 2), _of(1, 2, 3, 4), _of(1, 2), Hardness(3, True)),
-        (_of(1), _of(1, 2, 3, 4), _of(1, 2), Hardness(4, True)),
-        (_of(1), _of(1, 2, 3, 4), _of(2, 3), Hardness(4, False)),
-        (_of(1, 2), _of(1, 2, 3, 4), _of(1), Hardness(4, False)),
-        (_of(1, 2), _of(1, 2, 3, 4), _of(2, 3), Hardness(4, False)),
+        (_objects(1, 2), _objects(1, 2), _objects(1, 2), Hardness(1, True)),
+        (_objects(1, 2), _objects(2, 1), _objects(3), Hardness(1, True)),
+        (_objects(1, 2, 3), _objects(1, 2, 3, 4), _objects(1), Hardness(2, True)),
+        (_objects(1, 2), _objects(1, 2, 3, 4), _objects(1, 2), Hardness(3, True)),
+        (_objects(1), _objects(1, 2, 3, 4), _objects(1, 2), Hardness(4, True)),
+        (_objects(1), _objects(1, 2, 3, 4), _objects(2, 3), Hardness(4, False)),
+        (_objects(1, 2), _objects(1, 2, 3, 4), _objects(1), Hardness(4, False)),
+        (_objects(1, 2), _objects(1, 2, 3, 4), _objects(2, 3), Hardness(4, False)),
     ],
 )
-def test_levels_by_hand(meant, said, heard, level):
-    useful = _of(1, 2, 3)
-    assert level_of(meant, said, heard, useful, V2) == level
-    strict = level_of(meant, said, heard, useful, replace(V2, strict_level4=True))
+def test_levels_by_hand(meant, spoken, heard, level):
+    useful = _objects(1, 2, 3)
+    assert level_of(meant, spoken, heard, useful, V2) == level
+    strict = level_of(meant, spoken, heard, useful, replace(V2, strict_level4=True))
     assert strict == (level if level.strict else None)
 
 
 def test_level_three_may_leave_out_useless_readings():
-    meant, said, heard = _of(1, 2), _of(1, 2, 3, 4), _of(1, 2, 4)
-    assert level_of(meant, said, heard, _of(1, 2, 3), V2) == Hardness(4, True)
-    assert level_of(meant, said, heard, _of(1, 2, 3), replace(V2, useful_reading=True)) == Hardness(3, True)
+    meant, spoken, heard = _objects(1, 2), _objects(1, 2, 3, 4), _objects(1, 2, 4)
+    assert level_of(meant, spoken, heard, _objects(1, 2, 3), V2) == Hardness(4, True)
+    assert level_of(meant, spoken, heard, _objects(1, 2, 3), replace(V2, useful_reading=True)) == Hardness(
+        3, True
+    )
 
 
 def test_arguments_count():

@@ -27,18 +27,18 @@ def enumerate_meanings(world, state, quest, rewards, targets, profile):
     useful, movable = useful_by_argument(rewards), world.of("movable")
     subclasses = quest == "bring_me" or profile.subclasses_everywhere
     everybody = (1 << len(world)) - 1 if profile.locations_count else movable
-    found = []
+    meanings = []
     for argument in arguments_of(world, quest, targets):
         things = movable & changeable(world, argument) if quest == "change_state" else movable
         if not profile.all_meanings:
             things = useful.get(argument, 0) & movable
         table = descriptions(world, state, things, subclasses=subclasses, among=everybody)
-        found += [
+        meanings += [
             Meaning(quest, table.decode(number), argument)
             for number, fits in enumerate(extents(table))
             if profile.all_meanings or not fits & ~useful.get(argument, 0)
         ]
-    return found
+    return meanings
 
 
 def extents(table):
@@ -52,10 +52,10 @@ FRUIT = {"apple#0": "table", "apple#1": "table", "banana#0": "refrigerator"}
 def test_descriptions_of_one_thing(household):
     world, state = household({"apple#0": "table", "hammer#0": "shelf"}, sliced=["apple#0"])
     table = descriptions(world, state, 1 << world.entity("hammer#0"))
-    found = {table.decode(number): fits for number, fits in enumerate(extents(table))}
+    fitting = {table.decode(number): fits for number, fits in enumerate(extents(table))}
     on_shelf, hammer = ("ontop", "shelf"), 1 << world.entity("hammer#0")
     both = hammer | 1 << world.entity("apple#0")
-    assert found == {
+    assert fitting == {
         (): both,
         (("class", "TOOL"),): hammer,
         (("subclass", "metal_tool"),): hammer,
@@ -81,8 +81,8 @@ def test_descriptions_of_a_subset_equal_those_enumerated_for_it():
     world, state = sample_scene(Random(6))
     table = descriptions(world, state, world.of("movable"))
     for word in ("FOOD", "dustyable", "apple", "knife"):
-        some = world.of(word) & world.of("movable")
-        alone, among = descriptions(world, state, some), table.about(some)
+        subset = world.of(word) & world.of("movable")
+        alone, among = descriptions(world, state, subset), table.about(subset)
         assert extents(among) == extents(alone)
         numbers = range(len(alone.extents))
         assert [*map(among.decode, numbers)] == [*map(alone.decode, numbers)]
@@ -102,9 +102,9 @@ def test_pool_by_hand(household, worth, places):
     world, state = household(FRUIT, sliced=["apple#0"])
     apple = world.entity("apple#0")
     rewards = worth({(apple, None): -2.0})
-    found = enumerate_meanings(world, state, "bring_me", rewards, places(), V2)
-    assert len(found) == 32
-    assert all(one.get("sliced") is True for one in found)
+    meanings = enumerate_meanings(world, state, "bring_me", rewards, places(), V2)
+    assert len(meanings) == 32
+    assert all(meaning.get("sliced") is True for meaning in meanings)
     pool = prior(world, state, {"bring_me": rewards}, places(), 9, V2)
     assert pool is not None
     # exp(-1.5) per specifier beside `sliced`; the three with all five specifiers fall below 1/1000.
@@ -113,17 +113,17 @@ def test_pool_by_hand(household, worth, places):
     assert step**4 / total < 1e-3 < step**3 / total
     likely = dict(zip(pool.meanings, pool.probabilities, strict=True))
     assert len(likely) == 29
-    kept = total - 3 * step**4
-    assert likely[Meaning("bring_me", (("sliced", True),))] == pytest.approx(1 / kept)
+    remaining = total - 3 * step**4
+    assert likely[Meaning("bring_me", (("sliced", True),))] == pytest.approx(1 / remaining)
     assert likely[Meaning("bring_me", describe({"type": "apple", "sliced": True}))] == pytest.approx(
-        step / kept
+        step / remaining
     )
 
 
 def test_mean_reward_of_matches(household, worth, places):
     world, state = household(FRUIT)
-    one, other, third = (world.entity(name) for name in FRUIT)
-    rewards = worth({(one, None): -1.0, (other, None): -3.0, (third, None): -2.0})
+    first, other, third = (world.entity(name) for name in FRUIT)
+    rewards = worth({(first, None): -1.0, (other, None): -3.0, (third, None): -2.0})
     pool = prior(world, state, {"bring_me": rewards}, places(), 9, V2)
     assert pool is not None
     likely = dict(zip(pool.meanings, pool.probabilities, strict=True))
@@ -163,8 +163,8 @@ def test_destinations_and_their_own_useful_things(household, worth, places):
     rewards = worth({(apples[0], "sofa"): -1.0, (apples[1], "sofa"): -1.0, (banana, "sink"): -1.0})
     pool = prior(world, state, {"move_to": rewards}, places(sofa, sink), 9, V2)
     assert pool is not None
-    to_sofa = [one for one in pool.meanings if one.argument == "sofa"]
-    to_sink = [one for one in pool.meanings if one.argument == "sink"]
+    to_sofa = [meaning for meaning in pool.meanings if meaning.argument == "sofa"]
+    to_sink = [meaning for meaning in pool.meanings if meaning.argument == "sink"]
     assert len(to_sofa) + len(to_sink) == len(pool)
     assert Meaning("move_to", (("type", "apple"),), "sofa") in to_sofa
     assert Meaning("move_to", (("inside", "refrigerator"),), "sink") in to_sink
@@ -181,18 +181,19 @@ def test_subclasses_of_other_quests_by_switch(household, worth, places, quest):
     for everywhere in (True, False):
         pool = prior(world, state, {quest: rewards}, target, 9, replace(V2, subclasses_everywhere=everywhere))
         assert pool is not None
-        named = [one for one in pool.meanings if one.get("subclass")]
+        named = [meaning for meaning in pool.meanings if meaning.get("subclass")]
         assert bool(named) is everywhere
 
 
 def test_verbs_and_no_open(household, worth, places):
     world, state = household({"jar#0": "cabinet", "apple#0": "table"})
     everything = replace(V2, all_meanings=True)
-    found = enumerate_meanings(world, state, "change_state", worth({}), places(), everything)
+    meanings = enumerate_meanings(world, state, "change_state", worth({}), places(), everything)
     by_verb = {
-        verb: {one.description for one in found if one.argument == verb} for verb in ("clean", "slice")
+        verb: {meaning.description for meaning in meanings if meaning.argument == verb}
+        for verb in ("clean", "slice")
     }
-    assert {one.argument for one in found} == {"heat", "cool", "slice", "clean"}
+    assert {meaning.argument for meaning in meanings} == {"heat", "cool", "slice", "clean"}
     assert (("type", "jar"),) in by_verb["clean"] - by_verb["slice"]
     assert (("type", "apple"),) in by_verb["slice"] - by_verb["clean"]
 
@@ -258,16 +259,16 @@ def test_pool_agrees_with_the_definition(case, quest):
     weights = {}
     for meaning in enumerate_meanings(world, state, quest, rewards, targets, V2):
         fits = groundings_of(world, state, meaning, targets)
-        mean = fmean(rewards.values[one] for one in fits)
+        mean = fmean(rewards.values[grounding] for grounding in fits)
         weights[meaning] = exp(3 * (mean + rest) - 1.5 * len(meaning.description))
     for _ in range(2):
         total = sum(weights.values())
-        weights = {one: weight / total for one, weight in weights.items() if weight / total >= 1e-3}
+        weights = {meaning: weight / total for meaning, weight in weights.items() if weight / total >= 1e-3}
     total = sum(weights.values())
     pool = prior(world, state, {quest: rewards}, targets, rest, V2)
     assert pool is not None
     likely = dict(zip(pool.meanings, pool.probabilities, strict=True))
-    assert likely == pytest.approx({one: weight / total for one, weight in weights.items()})
+    assert likely == pytest.approx({meaning: weight / total for meaning, weight in weights.items()})
 
 
 def test_subclasses_known(household):

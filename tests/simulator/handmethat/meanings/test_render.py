@@ -31,14 +31,14 @@ def home(household):
     )
 
 
-def said(home, quest, specifiers, argument=None, language="en"):
+def phrase(home, quest, specifiers, argument=None, language="en"):
     """All the wordings of an utterance."""
     meaning = Meaning(quest, describe(specifiers), argument)
     return {render_utterance(home[0], meaning, language, seed) for seed in range(200)}
 
 
 def test_three_openers_times_three_synonyms(home):
-    assert said(home, "bring_me", {"subclass": "snack", "frozen": False}) == {
+    assert phrase(home, "bring_me", {"subclass": "snack", "frozen": False}) == {
         f"{opener}{verb} me the unfrozen snack.".capitalize()
         for opener in OPENERS
         for verb in ("hand", "bring", "give")
@@ -95,23 +95,25 @@ def test_three_openers_times_three_synonyms(home):
     ],
 )
 def test_english(home, quest, specifiers, argument, sentence):
-    assert sentence in said(home, quest, specifiers, argument)
+    assert sentence in phrase(home, quest, specifiers, argument)
 
 
 def test_particle_turns_at_twenty_characters(home):
     shorter, longer = "the dusty newspaper", "the frozen hamburger"
     assert (len(shorter), len(longer)) == (19, 20)
-    assert f"Clean {shorter} up." in said(home, "change_state", {"type": "newspaper", "dusty": True}, "clean")
-    assert f"Heat up {longer}." in said(home, "change_state", {"type": "hamburger", "frozen": True}, "heat")
+    assert f"Clean {shorter} up." in phrase(
+        home, "change_state", {"type": "newspaper", "dusty": True}, "clean"
+    )
+    assert f"Heat up {longer}." in phrase(home, "change_state", {"type": "hamburger", "frozen": True}, "heat")
 
 
 def test_states_by_their_words(home):
     table = wording("en")["states"]
     assert table["toggled"] == ["toggled-on", "toggled-off"]
     on = {"type": "printer", "toggled": True}
-    assert "Hand me the toggled-on printer." in said(home, "bring_me", on)
+    assert "Hand me the toggled-on printer." in phrase(home, "bring_me", on)
     off = {"type": "printer", "toggled": False}
-    assert "Hand me the toggled-off printer." in said(home, "bring_me", off)
+    assert "Hand me the toggled-off printer." in phrase(home, "bring_me", off)
 
 
 def test_one_seed_one_wording(home):
@@ -159,12 +161,12 @@ def test_one_seed_one_wording(home):
     ],
 )
 def test_chinese(home, quest, specifiers, argument, sentence):
-    assert sentence in said(home, quest, specifiers, argument, "zh")
+    assert sentence in phrase(home, quest, specifiers, argument, "zh")
 
 
 def test_chinese_has_as_many_wordings(home):
-    assert len(said(home, "bring_me", {"type": "lamp"}, language="zh")) == 9
-    assert len(said(home, "move_to", {"type": "lamp"}, "table", language="zh")) == 6
+    assert len(phrase(home, "bring_me", {"type": "lamp"}, language="zh")) == 9
+    assert len(phrase(home, "move_to", {"type": "lamp"}, "table", language="zh")) == 6
     for table in (wording("en"), wording("zh")):
         assert len(table["openers"]) == 3
 

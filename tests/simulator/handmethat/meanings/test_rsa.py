@@ -51,7 +51,7 @@ def dense(
     pool: Pool, utterances: Iterable[Meaning], truth: np.ndarray, depth: int, profile: Profile = V2
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute spec 7.3 literally, with dense matrices in log space."""
-    costs = np.array([cost_of_utterance(one, profile) for one in utterances], dtype=float)
+    costs = np.array([cost_of_utterance(utterance, profile) for utterance in utterances], dtype=float)
     likely = np.log(pool.probabilities)[:, None]
     with np.errstate(divide="ignore"):
         listener = np.log(truth) + likely
@@ -72,10 +72,10 @@ def tables(rsa: Rsa) -> tuple[np.ndarray, np.ndarray]:
 
 def test_utterances_for_a_meaning(pool_of):
     full = Meaning("bring_me", describe({"type": "apple", "ontop": "table", "sliced": True}))
-    found = set(enumerate_utterances(pool_of({full: 1.0}), V2))
+    utterances = set(enumerate_utterances(pool_of({full: 1.0}), V2))
     kinds = [(), (("class", "FOOD"),), (("subclass", "fruit"),), (("type", "apple"),)]
     others = [(), (("ontop", "table"),), (("sliced", True),), (("ontop", "table"), ("sliced", True))]
-    assert found == {Meaning("bring_me", kind + other) for kind in kinds for other in others}
+    assert utterances == {Meaning("bring_me", kind + other) for kind in kinds for other in others}
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_utterances_for_a_meaning(pool_of):
     ],
 )
 def test_utterances_are_never_finer_than_the_meaning(pool_of, description, kinds):
-    said = enumerate_utterances(pool_of({Meaning("bring_me", describe(description)): 1.0}), V2)
-    assert {next((key for key, _ in one.description), None) for one in said} == kinds
-    assert len(said) == len(kinds)
+    utterances = enumerate_utterances(pool_of({Meaning("bring_me", describe(description)): 1.0}), V2)
+    assert {next((key for key, _ in utterance.description), None) for utterance in utterances} == kinds
+    assert len(utterances) == len(kinds)
 
 
 def test_a_destination_may_be_left_out_a_verb_may_not(pool_of):
@@ -116,20 +116,20 @@ def test_costs(pool_of, utterance, cost, plain):
     for expected, profile in ((cost, V2), (plain, replace(V2, plain_cost=True))):
         assert cost_of_utterance(utterance, profile) == expected
         meaning = utterance if utterance.quest != "move_to" else replace(utterance, argument="table")
-        said = enumerate_utterances(pool_of({meaning: 1.0}), profile)
-        assert dict(zip(said, said.costs, strict=True))[utterance] == expected
-        for one, told in zip(said, said.costs, strict=True):
-            assert told == cost_of_utterance(one, profile)
+        utterances = enumerate_utterances(pool_of({meaning: 1.0}), profile)
+        assert dict(zip(utterances, utterances.costs, strict=True))[utterance] == expected
+        for candidate, price in zip(utterances, utterances.costs, strict=True):
+            assert price == cost_of_utterance(candidate, profile)
 
 
 def test_a_table_by_hand(pool_of):
     # "That" fits both; red and large one each. With c("that") = -1 the literal listener's 0.75 and 0.25
     # become 0.75^2 e^2 : 1 and 0.25^2 e^2 : 1.
     pool = pool_of({RED: 0.75, LARGE: 0.25})
-    said = enumerate_utterances(pool, V2)
-    that, red, large = (list(said).index(one) for one in (NOTHING_SAID, RED, LARGE))
-    speaker, listener = tables(Rsa(pool, said, V2, depth=1))
-    assert len(said) == 3
+    utterances = enumerate_utterances(pool, V2)
+    that, red, large = (list(utterances).index(utterance) for utterance in (NOTHING_SAID, RED, LARGE))
+    speaker, listener = tables(Rsa(pool, utterances, V2, depth=1))
+    assert len(utterances) == 3
     assert speaker[0, that] == pytest.approx(0.5625 * exp(2) / (0.5625 * exp(2) + 1))
     assert speaker[0, that] == pytest.approx(0.806064, abs=1e-6)
     assert speaker[1, that] == pytest.approx(0.0625 * exp(2) / (0.0625 * exp(2) + 1))
@@ -149,16 +149,18 @@ def test_sparse_agrees_with_dense(case, quest, profile):
         world, state, rewards, targets, rest = case(seed, quest)
         pool = prior(world, state, {quest: rewards}, targets, rest, profile)
         assert pool is not None
-        said = enumerate_utterances(pool, profile)
+        utterances = enumerate_utterances(pool, profile)
         if profile.literal_sets:
-            meant = [set(groundings_of(world, state, one, targets)) for one in pool.meanings]
-            fits = [set(groundings_of(world, state, one, targets)) for one in said]
+            meant = [set(groundings_of(world, state, meaning, targets)) for meaning in pool.meanings]
+            fits = [set(groundings_of(world, state, meaning, targets)) for meaning in utterances]
             truth = np.array([[a <= b for b in fits] for a in meant], dtype=float)
         else:
-            truth = np.array([[is_true(one, m) for one in said] for m in pool.meanings], dtype=float)
+            truth = np.array(
+                [[is_true(meaning, m) for meaning in utterances] for m in pool.meanings], dtype=float
+            )
         for depth in (1, 2, 10):
-            speaker, listener = dense(pool, said, truth, depth, profile)
-            spoken, heard = tables(Rsa(pool, said, profile, depth))
+            speaker, listener = dense(pool, utterances, truth, depth, profile)
+            spoken, heard = tables(Rsa(pool, utterances, profile, depth))
             assert np.abs(spoken - speaker).max() < 1e-12
             assert np.abs(heard - listener).max() < 1e-12
         assert np.allclose(spoken.sum(axis=1), 1, atol=1e-9)
@@ -168,10 +170,10 @@ def test_sparse_agrees_with_dense(case, quest, profile):
 def test_nothing_underflows(pool_of):
     # Squared, the literal listener's 1e-300 underflows to 0, and it vanishes next to 1.
     pool = pool_of({RED: 1.0, LARGE: 1e-300})
-    said = enumerate_utterances(pool, V2)
-    that, large = (list(said).index(one) for one in (NOTHING_SAID, LARGE))
+    utterances = enumerate_utterances(pool, V2)
+    that, large = (list(utterances).index(utterance) for utterance in (NOTHING_SAID, LARGE))
     for depth in (1, 10):
-        speaker, listener = tables(Rsa(pool, said, V2, depth=depth))
+        speaker, listener = tables(Rsa(pool, utterances, V2, depth=depth))
         assert speaker[1, large] == pytest.approx(1)
         assert listener[0, that] == pytest.approx(1)
         assert np.allclose(speaker.sum(axis=1), 1, atol=1e-12)
@@ -183,9 +185,9 @@ def test_speakers_say_only_true_utterances(case):
         world, state, rewards, targets, rest = case(5, quest)
         pool = prior(world, state, {quest: rewards}, targets, rest, V2)
         assert pool is not None
-        said = enumerate_utterances(pool, V2)
-        rsa = Rsa(pool, said, V2)
-        fits = [set(groundings_of(world, state, one, targets)) for one in said]
+        utterances = enumerate_utterances(pool, V2)
+        rsa = Rsa(pool, utterances, V2)
+        fits = [set(groundings_of(world, state, meaning, targets)) for meaning in utterances]
         for m in range(0, len(pool), 5):
             meant = set(groundings_of(world, state, pool.meanings[m], targets))
             for u in np.flatnonzero(rsa.speaker(m)):
@@ -194,22 +196,22 @@ def test_speakers_say_only_true_utterances(case):
 
 def test_one_meaning_is_understood(pool_of):
     pool = pool_of({RED: 1.0})
-    said = enumerate_utterances(pool, V2)
-    rsa = Rsa(pool, said, V2)
-    assert tables(rsa)[1] == pytest.approx(np.ones((1, len(said))))
+    utterances = enumerate_utterances(pool, V2)
+    rsa = Rsa(pool, utterances, V2)
+    assert tables(rsa)[1] == pytest.approx(np.ones((1, len(utterances))))
     assert rsa.readings(0) == [(0, pytest.approx(1))]
 
 
 def test_readings_are_the_likeliest_first(pool_of):
     pool = pool_of({LARGE: 0.25, RED: 0.75})
-    said = enumerate_utterances(pool, V2)
-    rsa = Rsa(pool, said, V2)
-    that = list(said).index(NOTHING_SAID)
+    utterances = enumerate_utterances(pool, V2)
+    rsa = Rsa(pool, utterances, V2)
+    that = list(utterances).index(NOTHING_SAID)
     first, second = rsa.readings(that)
     assert (first[0], second[0]) == (1, 0)
     assert first[1] > second[1]
     assert first[1] + second[1] == pytest.approx(1)
-    red = list(said).index(RED)
+    red = list(utterances).index(RED)
     assert rsa.readings(red) == [(1, pytest.approx(1))]
 
 
@@ -232,15 +234,15 @@ def test_drawing_leaves_out_what_is_impossible():
 
 def test_depth_is_checked(pool_of):
     pool = pool_of({RED: 1.0})
-    said = enumerate_utterances(pool, V2)
+    utterances = enumerate_utterances(pool, V2)
     with pytest.raises(ValueError, match="from 1 to 19"):
-        Rsa(pool, said, V2, depth=0)
+        Rsa(pool, utterances, V2, depth=0)
     with pytest.raises(ValueError, match="from 1 to 19"):
-        Rsa(pool, said, V2, depth=20)
+        Rsa(pool, utterances, V2, depth=20)
 
 
 def test_utterances_are_told_one_by_one(pool_of):
-    said = enumerate_utterances(pool_of({RED: 0.5, LARGE: 0.5}), V2)
-    assert [said[0], said[1]] == list(said)[:2]
-    assert said[-1] == list(said)[-1]
-    assert all(key not in KIND_KEYS for one in said for key, _ in one.description)
+    utterances = enumerate_utterances(pool_of({RED: 0.5, LARGE: 0.5}), V2)
+    assert [utterances[0], utterances[1]] == list(utterances)[:2]
+    assert utterances[-1] == list(utterances)[-1]
+    assert all(key not in KIND_KEYS for utterance in utterances for key, _ in utterance.description)

@@ -57,7 +57,7 @@ def home(household):
 
 
 def make(world, name, args):
-    return Action(f"human-{name}", tuple(world.entity(one) for one in args))
+    return Action(f"human-{name}", tuple(world.entity(thing) for thing in args))
 
 
 @pytest.mark.parametrize(("name", "args", "english", "chinese"), CASES, ids=[case[0] for case in CASES])
@@ -66,9 +66,9 @@ def test_every_action(home, name, args, english, chinese):
     action = make(world, name, args)
     assert render_action(world, action, "en") == f"Human {english}."
     assert render_action(world, action, "zh") == f"人{chinese}。"
-    told = render_action(world, action, "en", labels=True)
-    assert told.startswith("The human ")
-    assert "#0" not in told or "apple #0" in told
+    text = render_action(world, action, "en", labels=True)
+    assert text.startswith("The human ")
+    assert "#0" not in text or "apple #0" in text
     assert "（" not in render_action(world, action, "zh", labels=True)
 
 
@@ -99,7 +99,7 @@ def test_stories(home):
         "Human picks up the apple#0 at the table.",
     )
     assert len(render_story(world, [], "en")) == len(render_story(world, [], "zh")) == 1
-    told = render_description(world, actions, "Hand me that.", "en")
-    assert told.startswith("Human moves to the table. Human picks")
-    assert told.endswith('"Hand me that."')
+    text = render_description(world, actions, "Hand me that.", "en")
+    assert text.startswith("Human moves to the table. Human picks")
+    assert text.endswith('"Hand me that."')
     assert render_description(world, actions, "把那个递给我。", "zh").endswith("“把那个递给我。”")

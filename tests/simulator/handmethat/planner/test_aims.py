@@ -26,14 +26,14 @@ def test_cached_trips_do_not_change_plans(sampled, monkeypatch):
         asking = state._replace(waiting=True)
         helps = list(groundings(world, asking, "move_to", targets.movable, targets.position))
         drawn = Random(template).sample(helps, min(6, len(helps)))
-        after = [state_after_grounding(world, asking, one) for one in drawn]
-        for there in dict.fromkeys(one for one in [state, *after] if one is not None):
+        after = [state_after_grounding(world, asking, grounding) for grounding in drawn]
+        for there in dict.fromkeys(reached for reached in [state, *after] if reached is not None):
             before = walked
-            found = plan_whole(world, there, goal, targets, ReplayableRandom())
+            trip = plan_whole(world, there, goal, targets, ReplayableRandom())
             repeated += walked - before
             # An equal household with an empty cache.
             fresh, before = type(world)(world.names, world.kinds, world.colors, world.sizes), walked
-            if found != plan_whole(fresh, there, goal, targets, ReplayableRandom()):
+            if trip != plan_whole(fresh, there, goal, targets, ReplayableRandom()):
                 different.append((template, there))
             anew += walked - before
     assert not different
@@ -51,12 +51,13 @@ def test_the_case_covers_everything_a_trip_depends_on(sampled):
             there = state._replace(
                 open=state.open ^ (openable & random.getrandbits(len(world))),
                 soaked=state.soaked ^ (world.of("rag") & random.getrandbits(len(world))),
-                at=random.choice([one for one in world.locations if targets.grounded >> one & 1]),
+                at=random.choice([place for place in world.locations if targets.grounded >> place & 1]),
             )
             for number in range(len(goal.subgoals)):
                 fresh = type(world)(world.names, world.kinds, world.colors, world.sizes)
                 known, anew = (
-                    plan.plan_goal(one, there, goal, (number,), targets, Random(0)) for one in (world, fresh)
+                    plan.plan_goal(source, there, goal, (number,), targets, Random(0))
+                    for source in (world, fresh)
                 )
                 if known != anew:
                     different.append((template, number, there))

@@ -19,7 +19,7 @@ RULES = SceneRules(counts="v1")
 
 
 def goal(*subgoals):
-    return Goal(tuple(Subgoal(**one) for one in subgoals))
+    return Goal(tuple(Subgoal(**fields) for fields in subgoals))
 
 
 def lying(form, x, y, relation, **requirements):
@@ -51,8 +51,8 @@ def applicable(world, state, relevant):
         choices = []
         for name, bound in zip(schema.params, schema.bounds, strict=True):
             classes = movable if bound == "movable" else set(bound.upper().split("-OR-"))
-            some = [state.at] if name in ("from", "l") else entities(relevant)
-            choices.append([one for one in some if world.kinds[one].cls in classes])
+            candidates = [state.at] if name in ("from", "l") else entities(relevant)
+            choices.append([entity for entity in candidates if world.kinds[entity].cls in classes])
         for args in product(*choices):
             if schema.applicable(world, state, args):
                 yield Action(schema.name, args)
@@ -62,12 +62,12 @@ def distance(world, state, aim, relevant):
     """Length of a shortest plan, by breadth-first search over states; None if there is none."""
     seen, layer, length = {state}, [state], 0
     while layer:
-        if any(goal_holds(world, one, aim) for one in layer):
+        if any(goal_holds(world, node, aim) for node in layer):
             return length
         following = []
-        for one in layer:
-            for action in applicable(world, one, relevant):
-                after = domain("human")[action.name].apply(one, action.args)
+        for node in layer:
+            for action in applicable(world, node, relevant):
+                after = domain("human")[action.name].apply(node, action.args)
                 if after not in seen:
                     seen.add(after)
                     following.append(after)
@@ -221,8 +221,8 @@ def test_like_things_may_be_exchanged(household):
     grounding = ground(world, targets.grounded | bit_set([world.index["book#1"]]))
     symmetry = Symmetry(grounding, ground_goal(grounding, aim.subgoals))
 
-    def exchanged(one, other):
-        i, j = world.index[one], world.index[other]
+    def exchanged(first, second):
+        i, j = world.index[first], world.index[second]
         return state.with_place(i, state.place[j]).with_place(j, state.place[i])
 
     same = symmetry.canonical(grounding.encode(state))
@@ -241,7 +241,9 @@ def test_pruning_keeps_useful_operators(household):
     start, aims = grounding.encode(state), ground_goal(grounding, aim.subgoals)
 
     def fetched(operators):
-        return {world.name(one.action.args[0]) for one in operators if "pick-up" in one.action.name}
+        return {
+            world.name(operator.action.args[0]) for operator in operators if "pick-up" in operator.action.name
+        }
 
     # A banana is of no use, though laying it down frees the hand.
     assert fetched(needed_operators(grounding, start, aims)) == {"apple#0", "knife#0"}
@@ -251,7 +253,7 @@ def test_pruning_keeps_useful_operators(household):
 def test_the_bound_is_never_too_high(household, seed):
     random = Random(seed)
     places = ["floor", "table", "box#0", "basket#0"]
-    where = {one: random.choice(places) for one in ("pen#0", "pen#1", "apple#0")}
+    where = {thing: random.choice(places) for thing in ("pen#0", "pen#1", "apple#0")}
     where |= {"box#0": random.choice(places[:2]), "basket#0": random.choice(places[:2])}
     world, state = household(where, open=random.sample(["box#0"], random.randrange(2)))
     choices = [

@@ -19,7 +19,7 @@ BOUNDS = {
 }
 
 
-def some(world, *names):
+def bits_of(world, *names):
     return bit_set(world.index[name] for name in names)
 
 
@@ -35,7 +35,7 @@ def names(grounding, facts):
 
 def worded(world, operator):
     action = operator.action
-    return " ".join([action.name.removeprefix("human-"), *(world.name(one) for one in action.args)])
+    return " ".join([action.name.removeprefix("human-"), *(world.name(entity) for entity in action.args)])
 
 
 def applicable(world, state, relevant):
@@ -51,24 +51,26 @@ def shuffled(world, state, relevant, random):
     """A state with everything relevant somewhere else, and as it may or may not be."""
     movable = list(entities(relevant & world.of("movable")))
     places = list(entities(relevant & world.of("receptacle")))
-    for one in movable:
+    for entity in movable:
         # Receptacles lie at locations.
-        of = [where for where in places if not (world.kinds[one].receptacle and world.kinds[where].movable)]
-        state = state.with_place(one, random.choice(of))
+        allowed = [
+            where for where in places if not (world.kinds[entity].receptacle and world.kinds[where].movable)
+        ]
+        state = state.with_place(entity, random.choice(allowed))
     if random.random() < 0.5:
         held = random.choice(movable)
         state = state.with_place(held, NOTHING)._replace(holding=held)
     for name in STATES:
-        able = bit_set(one for one in entities(relevant) if name in world.kinds[one].states)
+        able = bit_set(entity for entity in entities(relevant) if name in world.kinds[entity].states)
         bits = getattr(state, name) & ~relevant | random.getrandbits(len(world)) & able
         state = state._replace(**{name: bits})
-    standing = [one for one in places if not world.kinds[one].movable]
+    standing = [entity for entity in places if not world.kinds[entity].movable]
     return state._replace(at=random.choice(standing))
 
 
 def test_the_operators_of_a_tiny_household(household):
     world, _ = household({"apple#0": "table", "banana#0": "bed"})
-    grounding = ground(world, some(world, "apple#0", "table", "cabinet"))
+    grounding = ground(world, bits_of(world, "apple#0", "table", "cabinet"))
     assert [worded(world, operator) for operator in grounding.operators] == [
         "move table cabinet",
         "move cabinet table",
@@ -83,7 +85,7 @@ def test_the_operators_of_a_tiny_household(household):
 
 def test_preconditions_and_effects_in_words(household):
     world, _ = household({"apple#0": "table"})
-    grounding = ground(world, some(world, "apple#0", "table", "cabinet"))
+    grounding = ground(world, bits_of(world, "apple#0", "table", "cabinet"))
     by_name = {worded(world, operator): operator for operator in grounding.operators}
     pick = by_name["pick-up-at-location apple#0 cabinet"]
     # reach o c: on c, or in c and c is not shut; here only the second can be.
@@ -124,33 +126,35 @@ def test_operators_do_what_the_actions_do(household):
     things = ["box#0", "tray#0", "knife#0", "rag#0", "scrub_brush#0", "printer#0", "apple#0", "shirt#0"]
     world, state = household(dict.fromkeys([*things, "hammer#0", "soup#0"], "floor"))
     locations = ["floor", "table", "sink", "stove", "microwave", "refrigerator"]
-    relevant = some(world, *things, *locations)
+    relevant = bits_of(world, *things, *locations)
     grounding, random, seen = ground(world, relevant), Random(5), set()
     for _ in range(600):
         here = shuffled(world, state, relevant, random)
         facts = grounding.encode(here)
-        operators = [one for one in grounding.operators if one.needs & facts == one.needs]
+        operators = [operator for operator in grounding.operators if operator.needs & facts == operator.needs]
         # Some change nothing where they apply: wiping what is clean.
-        changing = [one for one in operators if one.apply(facts) != facts]
-        assert {one.action for one in changing} == set(applicable(world, here, relevant))
-        for one in operators:
-            after = domain("human")[one.action.name].apply(here, one.action.args)
-            assert one.apply(facts) == grounding.encode(after)
-            seen.add(one.action.name)
+        changing = [operator for operator in operators if operator.apply(facts) != facts]
+        assert {operator.action for operator in changing} == set(applicable(world, here, relevant))
+        for operator in operators:
+            after = domain("human")[operator.action.name].apply(here, operator.action.args)
+            assert operator.apply(facts) == grounding.encode(after)
+            seen.add(operator.action.name)
     assert seen == set(domain("human"))
 
 
 def test_a_waiting_human_does_nothing(household):
     world, state = household({"apple#0": "table"})
-    grounding = ground(world, some(world, "apple#0", "table", "floor"))
+    grounding = ground(world, bits_of(world, "apple#0", "table", "floor"))
     facts = grounding.encode(state._replace(waiting=True))
-    assert not [one for one in grounding.operators if one.needs & facts == one.needs]
+    assert not [operator for operator in grounding.operators if operator.needs & facts == operator.needs]
 
 
 def test_only_relevant_entities_are_grounded(household):
     world, state = household({"apple#0": "table", "banana#0": "table"})
     goal = Goal((Subgoal(form="ALL", x="apple", y="bed", relation="ontop"),))
     targets = find_targets(world, state, goal, distractors=False)
-    used = {one for operator in ground(world, targets.grounded).operators for one in operator.action.args}
+    used = {
+        entity for operator in ground(world, targets.grounded).operators for entity in operator.action.args
+    }
     assert bit_set(used) == targets.grounded
-    assert not targets.grounded & some(world, "banana#0", "sofa")
+    assert not targets.grounded & bits_of(world, "banana#0", "sofa")

@@ -14,7 +14,7 @@ RULES = SceneRules(counts="v1")
 
 
 def goal(*subgoals):
-    return Goal(tuple(Subgoal(**one) for one in subgoals))
+    return Goal(tuple(Subgoal(**fields) for fields in subgoals))
 
 
 def lying(form, x, y, relation, **requirements):
@@ -29,11 +29,12 @@ def cost(world, state, aim, targets=None):
 
 def plan(world, state, aim):
     grounding = ground(world, find_targets(world, state, aim, distractors=False).grounded)
-    found = RelaxedGraph(grounding.operators).plan(
+    steps = RelaxedGraph(grounding.operators).plan(
         grounding.encode(state), ground_goal(grounding, aim.subgoals)
     )
     return [
-        " ".join([one.action.name.removeprefix("human-"), *map(world.name, one.action.args)]) for one in found
+        " ".join([step.action.name.removeprefix("human-"), *map(world.name, step.action.args)])
+        for step in steps
     ]
 
 
@@ -139,15 +140,15 @@ def test_a_disjunction_counts_through_its_first_member_that_is_met(household):
     # Both apples can be on the bed in the same layer; the first one counts, though the second is cheaper
     # together with the pear goal.
     world, state = household({"apple#0": "table", "apple#1": "shelf", "banana#0": "shelf"})
-    some = lying("SOME", "apple", "bed", "ontop")
-    assert "put-ontop-location apple#0 bed" in plan(world, state, goal(some))
-    assert cost(world, state, goal(some)) == 4
-    assert cost(world, state, goal(some, lying("ALL", "banana", "bed", "ontop"))) == 7
+    disjunction = lying("SOME", "apple", "bed", "ontop")
+    assert "put-ontop-location apple#0 bed" in plan(world, state, goal(disjunction))
+    assert cost(world, state, goal(disjunction)) == 4
+    assert cost(world, state, goal(disjunction, lying("ALL", "banana", "bed", "ontop"))) == 7
     # Behind a lid the first comes a layer later, so the second counts.
     world, state = household({"apple#0": "cabinet", "apple#1": "shelf"})
-    assert "put-ontop-location apple#1 bed" in plan(world, state, goal(some))
+    assert "put-ontop-location apple#1 bed" in plan(world, state, goal(disjunction))
     # Unless the goal takes another layer anyway: then the first one is met as well.
-    late = (some, lying("THE", "apple#0", "bed", "ontop"))
+    late = (disjunction, lying("THE", "apple#0", "bed", "ontop"))
     assert cost(world, state, goal(*late)) == 5
 
 
@@ -194,15 +195,15 @@ def literal_estimate(operators, facts, aim):
     """Return the estimate of spec 5.2(4), implemented literally."""
     layers, levels, rest = [facts], [], list(operators)
     while not aim.holds(layers[-1]):
-        level = [one for one in rest if one.needs & layers[-1] == one.needs]
+        level = [operator for operator in rest if operator.needs & layers[-1] == operator.needs]
         following = layers[-1]
-        for one in level:
-            following |= one.adds
+        for operator in level:
+            following |= operator.adds
         if following == layers[-1]:
             return UNREACHABLE
         layers.append(following)
         levels.append(level)
-        rest = [one for one in rest if one not in level]
+        rest = [operator for operator in rest if operator not in level]
     first = {}
     for number, layer in enumerate(layers):
         for i in range(layer.bit_length()):
@@ -210,20 +211,20 @@ def literal_estimate(operators, facts, aim):
                 first.setdefault(1 << i, number)
     needed = [set() for _ in layers]
 
-    def charge(some):
+    def charge(condition):
         for fact, number in first.items():
-            if fact & some:
+            if fact & condition:
                 needed[number].add(fact)
 
     charge(aim.first_met(layers[-1]))
     picked = 0
     for number in range(len(levels), 0, -1):
         open_ = set(needed[number])
-        for one in levels[number - 1]:
-            if any(one.adds & fact for fact in open_):
-                open_ = {fact for fact in open_ if not one.adds & fact}
+        for operator in levels[number - 1]:
+            if any(operator.adds & fact for fact in open_):
+                open_ = {fact for fact in open_ if not operator.adds & fact}
                 picked += 1
-                charge(one.needs)
+                charge(operator.needs)
     return picked
 
 
@@ -244,7 +245,7 @@ def test_the_shortcut_is_the_published_extraction(template):
     for _ in range(8):
         assert graph.estimate(facts, aims) == literal_estimate(grounding.operators, facts, aims)
         for _ in range(5):
-            able = [one for one in grounding.operators if one.needs & facts == one.needs]
+            able = [operator for operator in grounding.operators if operator.needs & facts == operator.needs]
             facts = random.choice(able).apply(facts)
 
 

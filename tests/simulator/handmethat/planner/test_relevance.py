@@ -8,7 +8,7 @@ from simulator.handmethat.world import bit_set, entities
 
 
 def names(world, bits):
-    return {world.name(one) for one in entities(bits)}
+    return {world.name(entity) for entity in entities(bits)}
 
 
 def test_terms_their_containers_and_the_floor(household):
@@ -16,7 +16,7 @@ def test_terms_their_containers_and_the_floor(household):
     goal = Goal((Subgoal(form="ALL", x="apple", y="table", relation="ontop"),))
     targets = find_targets(world, state, goal, distractors=False)
     assert names(world, targets.movable) == {"apple#0"}
-    assert [world.name(one) for one in targets.position] == ["table"]
+    assert [world.name(entity) for entity in targets.position] == ["table"]
     assert names(world, targets.grounded) == {"apple#0", "jar#0", "cabinet", "table", "floor"}
 
 
@@ -26,7 +26,7 @@ def test_distractors_share_the_subclass_of_a_type_but_not_of_a_named_thing(house
     targets = find_targets(world, state, by_type, distractors=True)
     # Things in the subclass of a wanted place may be used, but are not candidates for help.
     assert names(world, targets.movable) == {"apple#0", "banana#0", "jar#0"}
-    assert [world.name(one) for one in targets.position] == ["jar#0"]
+    assert [world.name(entity) for entity in targets.position] == ["jar#0"]
     assert names(world, targets.grounded) >= {"bottle#0", "shelf", "sofa"}
     by_name = Goal((Subgoal(form="THE", x="apple#0", y="jar#0", relation="inside"),))
     targets = find_targets(world, state, by_name, distractors=True)
@@ -52,7 +52,7 @@ def test_a_state_brings_its_tools_and_places(household, state_name, tools, more,
     wide = find_targets(world, state, goal, distractors=True)
     assert names(world, plain.movable) == {"box#0"} | tools
     assert names(world, wide.movable) == {"box#0"} | tools | more
-    assert {world.name(one) for one in plain.position} == places
+    assert {world.name(entity) for entity in plain.position} == places
     assert names(world, plain.grounded) >= places | tools | {"bed"}
 
 
@@ -60,7 +60,7 @@ def test_a_location_whose_state_is_wanted_is_a_position(household):
     world, state = household({"rag#0": "sink"})
     goal = Goal((Subgoal(form="BE", x="table", of_x=(("stained", False),)),))
     targets = find_targets(world, state, goal, distractors=False)
-    assert [world.name(one) for one in targets.position] == ["table", "sink"]
+    assert [world.name(entity) for entity in targets.position] == ["table", "sink"]
     assert targets.movable == bit_set([world.index["rag#0"]])
 
 

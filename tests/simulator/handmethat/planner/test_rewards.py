@@ -32,16 +32,16 @@ def worth(world, state, quest, *subgoals, profile=V2, rest=20, seed=0):
     goal = Goal(subgoals)
     state = state._replace(waiting=True)
     targets = find_targets(world, state, goal, profile.distractors)
-    found = rewards(world, state, goal, targets, quest, rest, profile, seed)
-    named = {(world.names[one], argument): value for (one, argument), value in found.values.items()}
-    return found, named, [(world.names[one], argument) for one, argument in found.useful]
+    result = rewards(world, state, goal, targets, quest, rest, profile, seed)
+    named = {(world.names[entity], argument): value for (entity, argument), value in result.values.items()}
+    return result, named, [(world.names[entity], argument) for entity, argument in result.useful]
 
 
 def test_bring_me(household):
     world, state = household(FRUIT)
-    found, values, useful = worth(world, state, "bring_me", lying("ALL", "apple", "refrigerator", "inside"))
+    result, values, useful = worth(world, state, "bring_me", lying("ALL", "apple", "refrigerator", "inside"))
     # Two picks, two puts; table, refrigerator, open.
-    assert found.before == 7
+    assert result.before == 7
     # In the hand: no pick for it, but its hand has to be freed for the other; plus the bonus.
     assert values == {
         ("apple#0", None): -7 + 1,
@@ -58,19 +58,19 @@ def test_bring_me_strictly_or_without_a_bonus(household):
     for profile in (replace(V2, strict=True), replace(V2, bring_bonus=0)):
         assert worth(world, state, "bring_me", cold, profile=profile)[2] == []
     # With one apple left there is no other for which to free the hand.
-    one = state.with_place(world.index["apple#1"], world.index["refrigerator"])
-    found, values, useful = worth(world, one, "bring_me", cold, profile=replace(V2, strict=True))
-    assert (found.before, values["apple#0", None]) == (5, -3 + 1)
+    placed = state.with_place(world.index["apple#1"], world.index["refrigerator"])
+    result, values, useful = worth(world, placed, "bring_me", cold, profile=replace(V2, strict=True))
+    assert (result.before, values["apple#0", None]) == (5, -3 + 1)
     assert useful == [("apple#0", None)]
 
 
 def test_move_to(household):
     world, state = household(FRUIT)
-    found, values, useful = worth(
+    result, values, useful = worth(
         world, state, "move_to", lying("ALL", "apple", "refrigerator", "inside"), lying("ALL", "hat", "table")
     )
     # As above, and the hat: pick, bed, put (the table is on the way).
-    assert found.before == 7 + 3
+    assert result.before == 7 + 3
     # Destinations are the wanted places. Pick and put are saved; on the table nothing is.
     assert values["apple#0", "refrigerator"] == -8
     assert values["apple#0", "table"] == -10
@@ -99,13 +99,13 @@ def test_change_state(household):
         {"plate#0": "table", "plate#1": "table", "dishtowel#0": "cabinet", "sock#0": "floor"},
         dusty=["plate#0"],
     )
-    found, values, useful = worth(world, state, "change_state", clean("BE-ALL", "plate"))
-    assert found.before >= 9
+    result, values, useful = worth(world, state, "change_state", clean("BE-ALL", "plate"))
+    assert result.before >= 9
     assert values == {
         ("plate#0", "clean"): 0.0,
-        ("plate#1", "clean"): -found.before,
+        ("plate#1", "clean"): -result.before,
         # Sink, put, on and soak are saved.
-        ("dishtowel#0", "soak"): -found.before + 4,
+        ("dishtowel#0", "soak"): -result.before + 4,
     }
     assert useful == [("plate#0", "clean"), ("dishtowel#0", "soak")]
 
@@ -151,9 +151,9 @@ def test_costs_of_plans(household, costs):
     world, state = household(FRUIT)
     aim = lying("ALL", "apple", "refrigerator", "inside")
     exact = replace(V2, costs=costs, bring_bonus=0, strict=True)
-    found, values, useful = worth(world, state, "bring_me", aim, profile=exact)
+    result, values, useful = worth(world, state, "bring_me", aim, profile=exact)
     # Table, pick, refrigerator, open, put; table, pick, refrigerator, put.
-    assert found.before == 9
+    assert result.before == 9
     assert values["apple#0", None] == -7
     assert values["banana#0", None] == -10
     assert useful == [("apple#0", None), ("apple#1", None)]
@@ -164,19 +164,19 @@ def test_groundings_are_the_applicable_abstract_actions(sampled, quest):
     world, state, _, targets = sampled(28)
     state = state._replace(waiting=True)
     things = world.of("movable")
-    found = set(groundings(world, state, quest, things, targets.position))
+    actual = set(groundings(world, state, quest, things, targets.position))
     expected = set()
     for schema in domain("teleport").values():
         if schema.serves != quest:
             continue
-        for one in entities(things):
+        for entity in entities(things):
             for place in targets.position if quest == "move_to" else (None,):
-                source = () if quest == "change_state" else (state.container(one),)
-                args = (one, *source, *(() if place is None else (place,)))
+                source = () if quest == "change_state" else (state.container(entity),)
+                args = (entity, *source, *(() if place is None else (place,)))
                 if schema.applicable(world, state, args):
-                    expected.add((one, schema.argument or None if place is None else world.names[place]))
-    assert found == {one for one in expected if one[1] != world.names[one[0]]}
-    assert all(state_after_grounding(world, state, one) is not None for one in found)
+                    expected.add((entity, schema.argument or None if place is None else world.names[place]))
+    assert actual == {pair for pair in expected if pair[1] != world.names[pair[0]]}
+    assert all(state_after_grounding(world, state, grounding) is not None for grounding in actual)
 
 
 def test_ties_are_settled_by_an_order_drawn_from_the_seed(household):
@@ -188,10 +188,10 @@ def test_ties_are_settled_by_an_order_drawn_from_the_seed(household):
         lying("ALL", "hat", "sofa"),
         lying("SOME", "sock", "bed"),
     )
-    found = [worth(world, state, "bring_me", *aim, seed=seed) for seed in range(12)]
+    results = [worth(world, state, "bring_me", *aim, seed=seed) for seed in range(12)]
     again = worth(world, state, "bring_me", *aim, seed=3)
-    assert again == found[3]
-    assert len({one[0].before for one in found}) > 1
+    assert again == results[3]
+    assert len({result[0].before for result in results}) > 1
 
 
 def relaxed_steps(world, state, goal, targets):
@@ -211,6 +211,6 @@ def test_an_estimate_has_a_step_for_each_layer_whatever_order_is_drawn(sampled):
         waiting = state._replace(waiting=True)
         least = relaxed_steps(world, state, goal, targets)
         for seed in range(2):
-            found = rewards(world, waiting, goal, targets, "bring_me", 20, profile, seed)
-            assert least <= found.before <= 12 * least, template
-            assert (found.before == 0) == goal_holds(world, state, goal)
+            result = rewards(world, waiting, goal, targets, "bring_me", 20, profile, seed)
+            assert least <= result.before <= 12 * least, template
+            assert (result.before == 0) == goal_holds(world, state, goal)

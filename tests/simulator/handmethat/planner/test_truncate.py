@@ -14,7 +14,7 @@ from simulator.handmethat.planner.plan import plan_goal, states_along
 from simulator.handmethat.world import NOTHING, State
 
 ALL = Subgoal(form="ALL", x="apple", y="bed", relation="ontop")
-SOME = Subgoal(form="SOME", x="apple", y="bed", relation="ontop")
+SOME_APPLE = Subgoal(form="SOME", x="apple", y="bed", relation="ontop")
 
 
 def story(hands, *parts):
@@ -51,18 +51,18 @@ def test_one_action_left_is_too_little():
 
 def test_v2_does_not_stop_where_a_universal_subgoal_begins():
     # n = 8: from 2 to 3; the second plan begins at 3.
-    assert set(stops("-" * 9, [3, 5], [SOME, ALL], "v1")) == {2, 3}
-    assert set(stops("-" * 9, [3, 5], [SOME, SOME], "v2", 3)) == {None, 3}
-    assert set(stops("-" * 9, [3, 5], [SOME, ALL], "v2", 3)) == {None, 4}
-    assert set(stops("---" + "-oo" + "---", [3, 5], [SOME, ALL], "v2", 3)) == {None, 6}
+    assert set(stops("-" * 9, [3, 5], [SOME_APPLE, ALL], "v1")) == {2, 3}
+    assert set(stops("-" * 9, [3, 5], [SOME_APPLE, SOME_APPLE], "v2", 3)) == {None, 3}
+    assert set(stops("-" * 9, [3, 5], [SOME_APPLE, ALL], "v2", 3)) == {None, 4}
+    assert set(stops("---" + "-oo" + "---", [3, 5], [SOME_APPLE, ALL], "v2", 3)) == {None, 6}
     # A plan of no actions begins nowhere.
-    assert set(stops("-" * 9, [3, 0, 5], [SOME, ALL, SOME], "v2", 3)) == {None, 3}
+    assert set(stops("-" * 9, [3, 0, 5], [SOME_APPLE, ALL, SOME_APPLE], "v2", 3)) == {None, 3}
 
 
 def test_a_rule_may_require_some_shown_actions():
-    assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=3)) == {None}
-    assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=2)) == {None, 2}
-    assert set(stops("-" * 8, [7], [SOME], "v2", least_shown=0)) == {1, 2}
+    assert set(stops("-" * 8, [7], [SOME_APPLE], "v2", least_shown=3)) == {None}
+    assert set(stops("-" * 8, [7], [SOME_APPLE], "v2", least_shown=2)) == {None, 2}
+    assert set(stops("-" * 8, [7], [SOME_APPLE], "v2", least_shown=0)) == {1, 2}
 
 
 def test_uniform_stops_anywhere_with_a_free_hand():

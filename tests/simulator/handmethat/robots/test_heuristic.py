@@ -79,8 +79,8 @@ def test_without_a_hint_it_guesses_anything_in_the_utterance(household, make_tas
 def test_destinations(household, make_task) -> None:
     world, state = household(THINGS)
     egg = describe({"type": "egg"})
-    told = make_task(world, state, Meaning("move_to", egg, "shelf"))
-    assert plan(told, 0)[-2] == "put egg onto shelf"
+    task = make_task(world, state, Meaning("move_to", egg, "shelf"))
+    assert plan(task, 0)[-2] == "put egg onto shelf"
     open_ = Meaning("move_to", egg)
     actions = pick_up(world, "apple#0", "table")
     seen = make_task(world, state, Meaning("move_to", egg, "sofa"), utterance=open_, actions=actions)
@@ -117,10 +117,10 @@ def test_level_one_bring_me_always_succeeds(make_task, seed: int) -> None:
     keys = {"type": kind.name} if seed % 2 else {"subclass": kind.subclass}
     assert matching(world, state, describe(keys))
     pickable = [
-        one
-        for one in world.movables
-        if location_of(world, state, one) == state.container(one)
-        and world.relation(state.container(one)) == "ontop"
+        entity
+        for entity in world.movables
+        if location_of(world, state, entity) == state.container(entity)
+        and world.relation(state.container(entity)) == "ontop"
     ]
     taken = pickable[int(random.random() * len(pickable))]
     actions = pick_up(world, world.names[taken], world.names[state.container(taken)])
@@ -133,5 +133,5 @@ def test_the_random_robot_is_uniform_and_repeatable() -> None:
     valid = ("a", "b", "c", "d")
     drawn = [random_command(valid, seed, moves) for seed in range(200) for moves in range(10)]
     assert drawn == [random_command(valid, seed, moves) for seed in range(200) for moves in range(10)]
-    for one in valid:
-        assert drawn.count(one) == pytest.approx(500, abs=100)
+    for command in valid:
+        assert drawn.count(command) == pytest.approx(500, abs=100)

@@ -35,9 +35,9 @@ def test_a_consistent_episode_has_no_warnings(task: Task) -> None:
     ],
 )
 def test_an_inconsistency_is_named(changes: dict[str, Any], code: str, message: str, task: Task) -> None:
-    ((about, told),) = doubts(replace(task, **changes))
+    ((about, reason),) = doubts(replace(task, **changes))
     assert about == code
-    assert message in told
+    assert message in reason
 
 
 def test_things_must_be_where_the_story_leaves_them(task: Task) -> None:

@@ -102,8 +102,8 @@ def test_a_check_lists_every_fault_and_keeps_the_rest(data: Path) -> None:
     (folder / f"{ORDER[3]}.json").rename(folder / "mine.json")
     checked = check_folder(data)
     assert [task.id for task in checked.tasks] == [ORDER[0], "mine"]
-    found = {(Path(fault.file).name, fault.severity, fault.code) for fault in checked.faults}
-    assert found == {
+    reported = {(Path(fault.file).name, fault.severity, fault.code) for fault in checked.faults}
+    assert reported == {
         (f"{ORDER[0]}.json", "warning", "level"),
         (f"{ORDER[0]}.json", "warning", "name"),
         (f"{ORDER[1]}.json", "error", "format"),

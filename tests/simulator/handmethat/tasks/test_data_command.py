@@ -98,7 +98,7 @@ def test_all_sets_of_a_folder_are_registered(
     print_added(register(published, "handmethat", True))
     assert "episodes 6, level 1 0, level 2 6" in capsys.readouterr().out.replace("\n", " ")
     assert [file.name for file in find_episodes(published)].count(SPLIT_FILE) == 2
-    loaded = [one.id for one in load_tasks("handmethat")]
+    loaded = [entry.id for entry in load_tasks("handmethat")]
     assert loaded == [*NAMES, *(name.removesuffix(".json") for name in names), "mine"]
     assert len(load_tasks("handmethat", split="test")) == 4
     assert len(load_tasks("handmethat", split="train")) == 1

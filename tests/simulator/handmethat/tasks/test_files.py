@@ -84,9 +84,9 @@ def test_well_formed_variants_are_read(content: dict[str, Any]) -> None:
     table["weight"] = 7
     data["current_object_dict"] = dict(reversed(data["current_object_dict"].items()))
     data["utterance"][1] = dict(reversed(data["utterance"][1].items()))
-    kept = copy.deepcopy(data)
+    original = copy.deepcopy(data)
     task = task_from_json(data, "level2_task3_bring_me_goal64")
-    assert data == kept
+    assert data == original
     assert (task.level, task.goal_index, task.task_index, task.subgoal) == (2, None, None, None)
 
 
@@ -356,12 +356,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def _slots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [path] if path else []
+    slots = [path] if path else []
     if isinstance(value, dict):
         items: Any = list(value.items())[:8]
     else:
         items = list(enumerate(value))[:4] if isinstance(value, list) else []
-    return found + [slot for key, inner in items for slot in _slots(inner, (*path, key))]
+    return slots + [slot for key, inner in items for slot in _slots(inner, (*path, key))]
 
 
 def test_mutated_files_raise_only_input_errors(content: dict[str, Any]) -> None:
@@ -395,10 +395,10 @@ def test_mutated_files_raise_only_input_errors(content: dict[str, Any]) -> None:
             del inner[last]
         else:
             inner[last] = random.choice(junk)
-        kept = copy.deepcopy(data)
+        original = copy.deepcopy(data)
         try:
             task_from_json(data, NAME)
         except InputError:
             refused += 1
-        assert data == kept
+        assert data == original
     assert 20 < refused < 80

@@ -39,8 +39,8 @@ def test_packed_episodes_are_those_of_the_files(folder: Path, tmp_path: Path, mo
     for split, count in ((None, 6), ("train", 4), ("test", 2)):
         loose, packed = load_tasks(folder, split=split), load_tasks(file, split=split)
         assert len(loose) == len(packed) == count
-        for one, other in zip(loose, packed, strict=True):
-            assert replace(one, demo_full=(), demo_partial=()) == other
+        for whole, other in zip(loose, packed, strict=True):
+            assert replace(whole, demo_full=(), demo_partial=()) == other
     source = task_source(file, "test")
     assert (len(source), source.task(1).id) == (2, "task-bring_me-64-5-2")
     again = pickle.loads(pickle.dumps(source))
