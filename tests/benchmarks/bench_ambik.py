@@ -143,8 +143,8 @@ def one_by_one(pairs: int = PAIRS) -> Played:
         prompts += 1
         request = Request(messages=prompt_for(role, case, **more).messages, purpose=f"robot.{role}")
         time.sleep(LATENCY)
-        told = answer(request)
-        return told if isinstance(told, str) else told.text
+        reply = answer(request)
+        return reply if isinstance(reply, str) else reply.text
 
     wall, cpu = time.perf_counter(), time.process_time()
     for method in METHODS:
@@ -174,20 +174,20 @@ def made_up(number: int, seed: int, calibrating: bool = False) -> list[Decision]
     """KnowNo's decisions on both members of so many pairs, or on one of each."""
     random, made = Random(seed), []
     for place in range(number):
-        wanted = random.choice(("mug", "cup", "bowl"))
+        thing = random.choice(("mug", "cup", "bowl"))
         pair = Pair(
             id=f"{seed}-{place}",
             objects=("mug", "cup", "bowl"),
             scene="a mug, a cup, a bowl",
-            clear=f"Take the {wanted}.",
+            clear=f"Take the {thing}.",
             ambiguous="Take one.",
             type=AMBIGUITIES[place % len(AMBIGUITIES)],
             question="Which?",
-            answer=wanted,
+            answer=thing,
             clear_plan=("take it",),
             ambiguous_plan=("take it",),
             step=0,
-            intent=parse_intent(f"take, {wanted}"),
+            intent=parse_intent(f"take, {thing}"),
             shortlist=("mug", "cup"),
         )
         for member in MEMBERS[: 1 if calibrating else 2]:
@@ -210,45 +210,45 @@ def plain_measures(outcomes: Sequence[Outcome], resamples: int) -> dict[tuple[st
         lambda: defaultdict(list)
     )
     sizes: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for one in outcomes:
-        item, size = one.decision.item, len(one.predicted)
+    for result in outcomes:
+        item, size = result.decision.item, len(result.predicted)
         assert isinstance(item, PairItem)
         sizes[item.pair.id][item.member] = size
-        found = {
-            "icr": icr(item.pair.intent, one.predicted),
+        values_of = {
+            "icr": icr(item.pair.intent, result.predicted),
             "hr": float(size > 1),
             "chr": float(chr_(item.type, size)),
-            "ssc": ssc(item.pair.shortlist, one.predicted, item.type),
+            "ssc": ssc(item.pair.shortlist, result.predicted, item.type),
             "set_size": float(size),
             "empty": float(not size),
         }
-        for name, value in found.items():
+        for name, value in values_of.items():
             if value is not None:
                 for kind in (item.type, "all"):
                     values[kind, name][item.pair.id].append(value)
     for id, pair in sizes.items():
         values["all", "ambdif"][id].append(float(pair["ambiguous"] > pair["clear"] != 0))
-    told = {}
+    figures = {}
     for key, clusters in values.items():
-        random, sums = Random(0), [(sum(some), len(some)) for some in clusters.values()]
+        random, sums = Random(0), [(sum(values), len(values)) for values in clusters.values()]
         means = []
         for _ in range(resamples):
             drawn = random.choices(sums, k=len(sums))
             means.append(sum(total for total, _ in drawn) / sum(count for _, count in drawn))
         means.sort()
-        told[key] = sum(total for total, _ in sums) / sum(count for _, count in sums)
-    return told
+        figures[key] = sum(total for total, _ in sums) / sum(count for _, count in sums)
+    return figures
 
 
 def plain_curve(tests: Sequence[Decision], calibration: Sequence[Decision]) -> list[tuple[float, float]]:
     """Threshold and ask rate for each epsilon, everything made anew."""
-    told = []
+    curve = []
     for epsilon in GRID:
         settings = replace(DEFAULT, target_success=1 - epsilon)
         calibrated = calibrate(calibration, settings)
-        outcomes = [outcome(one, calibrated, settings) for one in tests]
-        told.append((calibrated.q_hat, sum(one.help for one in outcomes) / len(outcomes)))
-    return told
+        outcomes = [outcome(decision, calibrated, settings) for decision in tests]
+        curve.append((calibrated.q_hat, sum(result.help for result in outcomes) / len(outcomes)))
+    return curve
 
 
 def rows() -> Iterator[Row]:
@@ -261,7 +261,7 @@ def rows() -> Iterator[Row]:
     assert (played.prompts, played.decisions) == (loop.prompts, loop.decisions)
     tests, calibration = made_up(TEST_PAIRS, 1), made_up(100, 2, calibrating=True)
     calibrated = calibrate(calibration, DEFAULT)
-    outcomes = [outcome(one, calibrated, DEFAULT) for one in tests]
+    outcomes = [outcome(decision, calibrated, DEFAULT) for decision in tests]
     _same_measures(outcomes)
     start = time.process_time()
     loops = plain_curve(tests, calibration)

@@ -22,7 +22,7 @@ BANK = Path(__file__).parents[1] / "simulator" / "ambik" / "question_bank.yaml"
 
 def rows() -> Iterator[Row]:
     """Yield the share of each half, and what a question takes."""
-    pairs = {one.id: one for one in load_pairs("builtin")}
+    pairs = {pair.id: pair for pair in load_pairs("builtin")}
     bank: dict[str, list[str]] = yaml.safe_load(BANK.read_text(encoding="utf-8"))
     start = time.process_time()
     for half, questions in bank.items():

@@ -37,14 +37,14 @@ def read(name: str) -> Any:
 
 PAIRS: list[dict[str, Any]] = read("pairs.yaml")
 GROUPS: dict[str, dict[str, list[str]]] = read("objects.yaml")
-KIND = {one: kind for kind, groups in GROUPS.items() for group in groups.values() for one in group}
-PREFERENCES = [one for one in PAIRS if one["type"] == "preferences"]
-KNOWLEDGE = [one for one in PAIRS if one["type"] != "preferences"]
-SHORTLISTED = [one for one in PAIRS if one["shortlist"]]
+KIND = {name: kind for kind, groups in GROUPS.items() for group in groups.values() for name in group}
+PREFERENCES = [pair for pair in PAIRS if pair["type"] == "preferences"]
+KNOWLEDGE = [pair for pair in PAIRS if pair["type"] != "preferences"]
+SHORTLISTED = [pair for pair in PAIRS if pair["shortlist"]]
 
 
 def named(entries: list[dict[str, Any]]) -> list[Any]:
-    return [pytest.param(one, id=one["id"]) for one in entries]
+    return [pytest.param(entry, id=entry["id"]) for entry in entries]
 
 
 def squeezed(text: str) -> str:
@@ -61,7 +61,7 @@ def sentences(text: str) -> int:
     return len(re.findall(r"[.?!](?= |$)", text))
 
 
-KNOWN = {one.casefold(): one for one in sorted((*KIND, *APPLIANCES), key=lambda name: (-len(name), name))}
+KNOWN = {item.casefold(): item for item in sorted((*KIND, *APPLIANCES), key=lambda name: (-len(name), name))}
 NAMES = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, KNOWN))})(?!\w)")
 
 
@@ -77,7 +77,7 @@ def own_texts(pair: dict[str, Any]) -> list[str]:
 
 def test_numbers() -> None:
     assert len(PAIRS) >= 60
-    assert Counter((one["part"], one["type"]) for one in PAIRS) == {
+    assert Counter((pair["part"], pair["type"]) for pair in PAIRS) == {
         ("calibration", "preferences"): 10,
         ("calibration", "common_sense_knowledge"): 8,
         ("calibration", "safety"): 2,
@@ -85,24 +85,24 @@ def test_numbers() -> None:
         ("test", "common_sense_knowledge"): 16,
         ("test", "safety"): 6,
     }
-    assert sum(bool(one["shortlist"]) for one in PREFERENCES) >= 22
+    assert sum(bool(pair["shortlist"]) for pair in PREFERENCES) >= 22
 
 
 def test_the_calibration_part_is_balanced() -> None:
-    taken = Counter((one["type"], one["take_amb"]) for one in PAIRS if one["part"] == "calibration")
+    taken = Counter((pair["type"], pair["take_amb"]) for pair in PAIRS if pair["part"] == "calibration")
     assert all(taken[kind, True] == taken[kind, False] for kind in AMBIGUITIES)
 
 
 def test_no_text_serves_twice() -> None:
     for key in ("id", "scene", "clear", "indirect", "ambiguous", "question"):
-        assert max(Counter(one[key] for one in PAIRS).values()) == 1, key
+        assert max(Counter(pair[key] for pair in PAIRS).values()) == 1, key
 
 
 def test_groups_do_not_overlap() -> None:
-    listed = [one for groups in GROUPS.values() for group in groups.values() for one in group]
+    listed = [name for groups in GROUPS.values() for group in groups.values() for name in group]
     assert set(GROUPS) == {"kitchenware", "food"}
     assert len(listed) == len(set(listed))
-    assert set(listed) == {one for pair in PAIRS for one in pair["objects"]}
+    assert set(listed) == {name for pair in PAIRS for name in pair["objects"]}
     assert not set(listed) & set(APPLIANCES)
 
 
@@ -115,7 +115,7 @@ def test_fields(pair: dict[str, Any]) -> None:
     assert all(1 <= sentences(pair[key]) <= 4 for key in ("clear", "indirect", "ambiguous"))
     assert pair["question"].count("?") == 1
     assert "?" not in pair["answer"]
-    assert not any("," in one or "|" in one for one in pair["objects"])
+    assert not any("," in name or "|" in name for name in pair["objects"])
 
 
 @pytest.mark.each("pair", named(PAIRS))
@@ -123,7 +123,7 @@ def test_all_that_is_named_is_there(pair: dict[str, Any]) -> None:
     there = {*pair["objects"], *APPLIANCES}
     for text in (pair["clear"], *pair["clear_plan"], *pair["ambiguous_plan"], *pair["options"]):
         assert set(objects_named(text)) <= there, text
-    parts = {word for one in there for word in one.split()}
+    parts = {word for name in there for word in name.split()}
     for word in re.findall(r"\w+", pair["clear"].casefold()):
         assert not ELSEWHERE.fullmatch(word) or word in parts, word
     assert set(pair["shortlist"]) <= set(pair["objects"])
@@ -142,15 +142,15 @@ def test_the_plans_part_at_the_step(pair: dict[str, Any]) -> None:
 def test_intents(pair: dict[str, Any]) -> None:
     intent = parse_intent(pair["intent"])
     variants = [parse_intent(line) for line in pair["variants"]]
-    assert not any(one.malformed or one.warnings for one in (intent, *variants))
+    assert not any(reading.malformed or reading.warnings for reading in (intent, *variants))
     assert pair["intent"] in pair["variants"]
     step = pair["step"]
     assert realises(intent, pair["clear_plan"][step])
     assert not acceptable(variants, pair["ambiguous_plan"][step]), "the step gives away what is meant"
     assert not acceptable(variants, pair["ambiguous"]), "the task gives away what is meant"
-    wanted = [one for one in intent.concepts if not one.negative]
-    assert wanted, "an action that says nothing would do"
-    assert realises(intent.__class__(intent.text, tuple(wanted)), pair["clear"])
+    required = [concept for concept in intent.concepts if not concept.negative]
+    assert required, "an action that says nothing would do"
+    assert realises(intent.__class__(intent.text, tuple(required)), pair["clear"])
     assert not any(realises(intent, line) for line in pair["ambiguous_plan"][:step])
 
 
@@ -199,12 +199,12 @@ CREATIVE = {"creative_multilabel", "creative_singlelabel", "multilabel"}
 
 
 def test_scenarios_are_of_all_types_in_both_parts() -> None:
-    assert [one["id"] for one in SCENARIOS] == [f"s{at:02d}" for at in range(1, 25)]
-    kinds = Counter(one["type"] for one in SCENARIOS)
+    assert [scenario["id"] for scenario in SCENARIOS] == [f"s{at:02d}" for at in range(1, 25)]
+    kinds = Counter(scenario["type"] for scenario in SCENARIOS)
     assert kinds == dict.fromkeys(BY_HAND | CREATIVE, 3)
-    assert Counter(one["part"] for one in SCENARIOS) == {"calibration": 12, "test": 12}
-    assert len({(one["type"], one["part"]) for one in SCENARIOS}) == 16
-    assert len({one["task"] for one in SCENARIOS}) == 24
+    assert Counter(scenario["part"] for scenario in SCENARIOS) == {"calibration": 12, "test": 12}
+    assert len({(scenario["type"], scenario["part"]) for scenario in SCENARIOS}) == 16
+    assert len({scenario["task"] for scenario in SCENARIOS}) == 24
 
 
 GUIDELINES: dict[str, Any] = read("guidelines.yaml")
@@ -216,7 +216,7 @@ FIELDS = {
 
 def in_languages() -> list[dict[str, str]]:
     """Every text of the guidelines."""
-    types = [text for one in GUIDELINES["types"].values() for text in one.values()]
+    types = [text for kind in GUIDELINES["types"].values() for text in kind.values()]
     steps = [step["text"] for step in GUIDELINES["steps"]]
     return [*steps, GUIDELINES["type_test"], *types, *GUIDELINES["robot"], *GUIDELINES["user"]]
 
@@ -230,7 +230,7 @@ def test_guidelines_have_seven_steps_about_every_field() -> None:
     assert len(fields) == len(set(fields))
     assert set(fields) == FIELDS
     assert set(GUIDELINES["types"]) == set(AMBIGUITIES)
-    assert all(set(one) == {"name", "definition", "example"} for one in GUIDELINES["types"].values())
+    assert all(set(kind) == {"name", "definition", "example"} for kind in GUIDELINES["types"].values())
 
 
 def test_guidelines_are_in_both_languages() -> None:
@@ -264,6 +264,11 @@ def test_the_texts_are_ours() -> None:
     texts = [text for pair in PAIRS for text in own_texts(pair)]
     for draft in DRAFTS:
         texts += [draft["clear"], draft["indirect"], *draft["plan"], *draft["ambiguous_plan"]]
-        texts += [text for one in draft["candidates"].values() for text in one.values() if len(text) > 20]
+        texts += [
+            text
+            for candidate in draft["candidates"].values()
+            for text in candidate.values()
+            if len(text) > 20
+        ]
     texts += [scenario["task"] for scenario in SCENARIOS]
     assert not [text for text in texts if squeezed(text) in theirs]

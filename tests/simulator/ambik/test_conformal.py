@@ -23,30 +23,30 @@ quantiles = st.sampled_from(["exact", "numpy_higher", "numpy_linear"])
 
 def brute_rank(n: int, target: Fraction) -> int:
     """The smallest whole number that is at least (n + 1) times the target, found by counting."""
-    of = 0
-    while of * target.denominator < (n + 1) * target.numerator:
-        of += 1
-    return of
+    rank = 0
+    while rank * target.denominator < (n + 1) * target.numerator:
+        rank += 1
+    return rank
 
 
 @QUIET
 @given(st.integers(0, 400), targets)
 def test_the_rank_is_exact_for_any_type_of_target(n: int, target: Fraction) -> None:
-    of = brute_rank(n, target)
+    rank = brute_rank(n, target)
     as_float = float(target)
-    assert conformal.rank(n, 1 - target) == of
-    assert conformal.rank(n, 1 - as_float) == of
-    assert conformal.rank(n, conformal.epsilon_of(as_float)) == of
-    assert conformal.rank(n, conformal.epsilon_of(str(as_float))) == of
-    assert conformal.rank(n, conformal.epsilon_of(Decimal(str(as_float)))) == of
+    assert conformal.rank(n, 1 - target) == rank
+    assert conformal.rank(n, 1 - as_float) == rank
+    assert conformal.rank(n, conformal.epsilon_of(as_float)) == rank
+    assert conformal.rank(n, conformal.epsilon_of(str(as_float))) == rank
+    assert conformal.rank(n, conformal.epsilon_of(Decimal(str(as_float)))) == rank
 
 
 @pytest.mark.each(
-    ("n", "target", "of"),
+    ("n", "target", "rank"),
     [(100, 0.8, 81), (99, 0.8, 80), (4, 0.8, 4), (3, 0.8, 4), (9, 0.9, 9), (19, 0.7, 14), (0, 0.8, 1)],
 )
-def test_known_ranks(n: int, target: float, of: int) -> None:
-    assert conformal.rank(n, 1 - target) == of
+def test_known_ranks(n: int, target: float, rank: int) -> None:
+    assert conformal.rank(n, 1 - target) == rank
 
 
 def test_a_share_is_between_0_and_1() -> None:
@@ -70,17 +70,17 @@ def test_the_threshold_of_a_hundred_is_the_81st_and_by_numpys_higher_rule_the_82
 @QUIET
 @given(scores, st.integers(0, 99).map(lambda hundredths: Fraction(hundredths, 100)))
 def test_numpys_quantiles_are_numpys(values: list[float], target: Fraction) -> None:
-    of, n = brute_rank(len(values), target), len(values)
+    rank, n = brute_rank(len(values), target), len(values)
     for rule, method in (("numpy_higher", "higher"), ("numpy_linear", "linear")):
-        found = conformal.threshold(values, 1 - target, rule)
-        if of > n:
-            assert found == math.inf
-        elif of == 0:
-            assert found == -math.inf
-        elif (n - 1) * of % n or rule == "numpy_linear":  # whole places are subject to NumPy's own rounding
-            assert found == pytest.approx(float(np.quantile(values, of / n, method=method)), abs=1e-9)
+        threshold = conformal.threshold(values, 1 - target, rule)
+        if rank > n:
+            assert threshold == math.inf
+        elif rank == 0:
+            assert threshold == -math.inf
+        elif (n - 1) * rank % n or rule == "numpy_linear":  # whole places are subject to NumPy's own rounding
+            assert threshold == pytest.approx(float(np.quantile(values, rank / n, method=method)), abs=1e-9)
         else:
-            assert found == sorted(values)[(n - 1) * of // n]
+            assert threshold == sorted(values)[(n - 1) * rank // n]
 
 
 @QUIET
@@ -88,18 +88,18 @@ def test_numpys_quantiles_are_numpys(values: list[float], target: Fraction) -> N
 def test_the_exact_threshold_is_the_smallest_value_with_enough_at_most_it(
     values: list[float], target: Fraction
 ) -> None:
-    of = brute_rank(len(values), target)
-    found = conformal.threshold(values, 1 - target)
-    enough = [value for value in values if sum(other <= value for other in values) >= of]
-    assert found == (min(enough, default=math.inf) if of else -math.inf)
+    rank = brute_rank(len(values), target)
+    threshold = conformal.threshold(values, 1 - target)
+    enough = [value for value in values if sum(other <= value for other in values) >= rank]
+    assert threshold == (min(enough, default=math.inf) if rank else -math.inf)
 
 
 @QUIET
 @given(scores, st.lists(st.floats(0, 1), max_size=8), targets, targets, quantiles)
 def test_sets_grow_as_epsilon_shrinks(
-    values: list[float], candidates: list[float], one: Fraction, other: Fraction, rule: conformal.Quantile
+    values: list[float], candidates: list[float], first: Fraction, other: Fraction, rule: conformal.Quantile
 ) -> None:
-    large, small = sorted((one, other), reverse=True)
+    large, small = sorted((first, other), reverse=True)
     loose, strict = (conformal.threshold(values, epsilon, rule) for epsilon in (small, large))
     assert strict <= loose
     assert all(value <= loose for value in candidates if value <= strict)
@@ -138,12 +138,12 @@ def test_exchangeable_scores_are_covered_as_promised(
     sample = draw.standard_cauchy((trials, n + n_test)) ** 3
     q_hats = [conformal.threshold(row[:n].tolist(), epsilon, rule) for row in sample]
     covered = (sample[:, n:] <= np.array(q_hats)[:, None]).sum(axis=1)
-    of = conformal.order(n, epsilon, rule)
+    rank = conformal.order(n, epsilon, rule)
     low, high = conformal.guarantee(n, epsilon, rule)
-    if of > n:
+    if rank > n:
         assert (covered == n_test).all()
         return
-    law = stats.betabinom(n_test, of, n + 1 - of)
+    law = stats.betabinom(n_test, rank, n + 1 - rank)
     spread = 5 * math.sqrt(float(law.var()) / trials) / n_test
     if rule == "numpy_linear":
         spread += 1 / (n + 1)
@@ -156,8 +156,8 @@ def test_coverage_over_calibrations_follows_the_beta_binomial_law() -> None:
     sample = draw.random((trials, n + n_test))
     q_hats = [conformal.threshold(row[:n].tolist(), epsilon) for row in sample]
     covered = (sample[:, n:] <= np.array(q_hats)[:, None]).sum(axis=1)
-    of = conformal.rank(n, epsilon)
-    expected = stats.betabinom(n_test, of, n + 1 - of).pmf(np.arange(n_test + 1)) * trials
+    rank = conformal.rank(n, epsilon)
+    expected = stats.betabinom(n_test, rank, n + 1 - rank).pmf(np.arange(n_test + 1)) * trials
     observed = np.bincount(covered, minlength=n_test + 1)
     likely = expected >= 5
     together = [*observed[likely], observed[~likely].sum()]
@@ -170,10 +170,10 @@ def test_coverage_over_calibrations_follows_the_beta_binomial_law() -> None:
 @given(st.integers(0, 300), st.integers(1, 300))
 def test_clopper_pearson_is_scipys(covered: int, n: int) -> None:
     covered = min(covered, n)
-    found = conformal.coverage(covered, n)
+    coverage = conformal.coverage(covered, n)
     expected = stats.binomtest(covered, n).proportion_ci(0.95, method="exact")
-    assert found.value == covered / n and found.n == n
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert coverage.value == covered / n and coverage.n == n
+    assert (coverage.low, coverage.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_what_is_promised_of_a_hundred_items() -> None:

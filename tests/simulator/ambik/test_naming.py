@@ -19,7 +19,7 @@ from simulator.ambik.naming import (
 
 
 @pytest.mark.each(
-    ("text", "names", "found"),
+    ("text", "names", "expected"),
     [
         ("Put the Glass  Mug away", ["glass mug"], ["glass mug"]),
         ("fill the tea kettle", ["tea", "kettle", "tea kettle"], ["tea kettle"]),
@@ -35,10 +35,10 @@ from simulator.ambik.naming import (
     ],
 )
 def test_names_are_complete_words_and_the_longer_one_counts(
-    text: str, names: list[str], found: list[str]
+    text: str, names: list[str], expected: list[str]
 ) -> None:
-    assert list(names_in(text, names)) == found
-    assert list(names_in(text, names[::-1])) == found
+    assert list(names_in(text, names)) == expected
+    assert list(names_in(text, names[::-1])) == expected
 
 
 def test_a_wanted_name_is_not_found_inside_that_of_something_else() -> None:
@@ -89,9 +89,9 @@ def test_what_tasks_name_as_people_do_counts_as_there(option: str, there: int) -
 def test_the_vocabulary_is_of_all_scenes_and_the_appliances(
     make_pair: Callable[..., Pair], make_scenario: Callable[..., Scenario]
 ) -> None:
-    found = vocabulary([make_pair(), make_pair("p2", objects=("clay mug", "wok")), make_scenario()])
-    assert {"wok", "glass mug", "fridge", "tea kettle", "plum"} <= set(found)
-    assert len(found) == len(set(found))
+    names = vocabulary([make_pair(), make_pair("p2", objects=("clay mug", "wok")), make_scenario()])
+    assert {"wok", "glass mug", "fridge", "tea kettle", "plum"} <= set(names)
+    assert len(names) == len(set(names))
 
 
 def test_fillers_and_the_option_that_none_is_right() -> None:

@@ -16,14 +16,14 @@ from simulator.ambik.questions import interpret
 from simulator.ambik.topics import topic_of
 
 BANK = yaml.safe_load((Path(__file__).parent / "question_bank.yaml").read_text(encoding="utf-8"))
-PAIRS = {one.id: one for one in load_pairs("builtin")}
+PAIRS = {pair.id: pair for pair in load_pairs("builtin")}
 FLOOR = 0.9
 
 
 def _wrong(half):
     rows = [[part.strip() for part in row.split("|", 3)] for row in BANK[half]]
-    found = {(id, question): interpret(PAIRS[id], question) or "none" for id, _, _, question in rows}
-    wrong = [(*row, found[row[0], row[3]]) for row in rows if found[row[0], row[3]] != row[2]]
+    kinds = {(id, question): interpret(PAIRS[id], question) or "none" for id, _, _, question in rows}
+    wrong = [(*row, kinds[row[0], row[3]]) for row in rows if kinds[row[0], row[3]] != row[2]]
     return len(rows), wrong
 
 
@@ -47,12 +47,14 @@ def test_the_words_to_correct_to_are_sorted_once_for_a_task():
 
 def _own_and_others(pairs):
     """Return how often a pair's own question (with words changed) and another's are understood."""
-    own = [bool(interpret(one, f"Tell me, {one.question[:1].lower()}{one.question[1:]}")) for one in pairs]
+    own = [
+        bool(interpret(pair, f"Tell me, {pair.question[:1].lower()}{pair.question[1:]}")) for pair in pairs
+    ]
     others = [
-        bool(interpret(one, other.question))
-        for place, one in enumerate(pairs)
+        bool(interpret(pair, other.question))
+        for place, pair in enumerate(pairs)
         for other in (pairs[(place + step) % len(pairs)] for step in (7, 19, 31))
-        if other.type != one.type
+        if other.type != pair.type
     ]
     return sum(own) / len(own), sum(others) / len(others)
 
@@ -115,10 +117,10 @@ def test_a_question_is_understood_equally_in_both_languages(english, chinese):
 
 
 @pytest.mark.parametrize(
-    "said", ["I do not like jam.", "我不喜欢果酱。", "Whose is the jam?", "为什么用果酱？"]
+    "question", ["I do not like jam.", "我不喜欢果酱。", "Whose is the jam?", "为什么用果酱？"]
 )
-def test_what_asks_for_nothing_open_is_not_understood(said):
-    assert not any(interpret(pair, said) for pair in load_pairs("builtin", "all"))
+def test_what_asks_for_nothing_open_is_not_understood(question):
+    assert not any(interpret(pair, question) for pair in load_pairs("builtin", "all"))
 
 
 def test_a_clear_task_is_repeated_only_for_questions_about_it():
@@ -130,7 +132,9 @@ def test_a_clear_task_is_repeated_only_for_questions_about_it():
 
 def test_of_a_scenario_it_tells_the_side_that_is_asked_for():
     scenario = next(
-        one for one in load_scenarios() if one.location != "pick-up" and one.location not in one.intended
+        scenario
+        for scenario in load_scenarios()
+        if scenario.location != "pick-up" and scenario.location not in scenario.intended
     )
     item = ScenarioItem(scenario=scenario)
     what = item_answer(item, f"Which {scenario.intended[0].split()[-1]} do you mean?", "en")

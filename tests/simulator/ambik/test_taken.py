@@ -13,7 +13,7 @@ from simulator.ambik.players import baseline_exchanges
 from simulator.ambik.selection import pair_items
 from simulator.ambik.truth import bare_action, fulfils, is_right
 
-PAIRS = {one.id: one for one in load_pairs("builtin")}
+PAIRS = {pair.id: pair for pair in load_pairs("builtin")}
 
 
 @pytest.mark.each(
@@ -44,15 +44,19 @@ def test_brackets_of_the_tasks_own_stay_and_an_answer_that_is_pasted_does_not_co
 
 
 def _shares(pairs):
-    items = [one for one in pair_items(pairs) if one.pair.intent and not one.pair.intent.malformed]
-    found = {}
+    items = [item for item in pair_items(pairs) if item.pair.intent and not item.pair.intent.malformed]
+    shares = {}
     for name, held in baseline_exchanges(items).items():
         rights = [
-            bool(is_right(one.before.item, one.after.action, [answer for _, answer in one.questions]))
-            for one in held
+            bool(
+                is_right(
+                    exchange.before.item, exchange.after.action, [answer for _, answer in exchange.questions]
+                )
+            )
+            for exchange in held
         ]
-        found[name] = sum(rights) / len(rights)
-    return found
+        shares[name] = sum(rights) / len(rights)
+    return shares
 
 
 @pytest.mark.parametrize("data", ["builtin", str(SHARED / "ambik" / "ambik_calib_100.csv")])
@@ -69,17 +73,17 @@ def test_who_lists_everything_or_copies_the_step_is_right_no_more_often_than_who
 def test_the_clear_plans_own_step_is_right_wherever_it_holds_the_intent(data):
     if data != "builtin" and not Path(data).is_dir():
         pytest.skip(f"published data not found at {data}; set ASKBACK_SHARED")
-    pairs = [one for one in load_pairs(data, "all") if one.intent and not one.intent.malformed]
+    pairs = [pair for pair in load_pairs(data, "all") if pair.intent and not pair.intent.malformed]
     wrong = [
-        (one.id, one.clear_step)
-        for one in pairs
-        if one.intent and realises(one.intent, one.clear_step) and not fulfils(one, one.clear_step)
+        (pair.id, pair.clear_step)
+        for pair in pairs
+        if pair.intent and realises(pair.intent, pair.clear_step) and not fulfils(pair, pair.clear_step)
     ]
     assert len(wrong) <= len(pairs) / 100, wrong
 
 
 def test_an_additional_alternative_is_wrong():
-    listed = [(one, other) for one in PAIRS.values() for other in one.shortlist if one.intent]
+    listed = [(pair, other) for pair in PAIRS.values() for other in pair.shortlist if pair.intent]
     besides = [
         (pair.id, other)
         for pair, other in listed

@@ -35,7 +35,7 @@ def view(
     seat: str = "robot",
     item: Item | None = None,
     *,
-    said: Sequence[Sequence[str]] | None = None,
+    lines: Sequence[Sequence[str]] | None = None,
     people: Sequence[str] = (),
     study: bool = False,
     warning: str | None = None,
@@ -44,7 +44,7 @@ def view(
     """The page of a seat at a stage; the task's are called by the move that is due, or ``wait``."""
     item = milk() if item is None else item
     waits_for_user = stage == "answer" or (stage == "wait" and seat == "robot")
-    said = (QUESTION if waits_for_user else ()) if said is None else said
+    lines = (QUESTION if waits_for_user else ()) if lines is None else lines
     annotates = isinstance(item, DraftItem)
     seats = [SimpleNamespace(name=name, kind="person" if name in (seat, *people) else "") for name in SEATS]
     options = {"task": "annotate" if annotates else "decide", "questions": 1, "study": study}
@@ -56,7 +56,7 @@ def view(
         record=lambda turn: asyncio.sleep(0),
         stage="" if stage in (*KINDS.values(), "wait") else stage,
     )
-    state = State(said=[list(line) for line in said], since=0.0, move={})
+    state = State(said=[list(line) for line in lines], since=0.0, move={})
     return replace(MACHINE.view(live, state, seat, ending, warning), study=study, number=2)
 
 

@@ -58,7 +58,7 @@ async def test_what_would_be_done_without_asking_is_kept(actions: Actions, log: 
 
 
 @pytest.mark.parametrize(
-    ("choice", "said"),
+    ("choice", "message"),
     [
         ({"marked": []}, "choose what to do"),
         ({"marked": [], "ask": " "}, "write your question"),
@@ -66,13 +66,13 @@ async def test_what_would_be_done_without_asking_is_kept(actions: Actions, log: 
     ],
 )
 async def test_a_choice_that_is_none_is_no_turn(
-    actions: Actions, log: Log, choice: dict[str, object], said: str
+    actions: Actions, log: Log, choice: dict[str, object], message: str
 ) -> None:
     visit = await play(actions)
     await visit.begin()
     number = visit.number
     assert not (await visit.send(filled=choice))["accepted"]
-    assert said in words(visit.html)
+    assert message in words(visit.html)
     assert visit.number == number
     assert len(tuple(log[1].turns(visit.episode))) == 1
 
@@ -175,14 +175,14 @@ async def test_a_form_is_checked_while_it_is_filled_in(actions: Actions, log: Lo
     await visit.begin()
     form = pair_fields(draft_of(log[1], visit.episode))
     plans = {"clear_plan": ["Peel the red onion.", "Wash it."], "ambiguous_plan": ["Peel it.", "Wash it."]}
-    said = await visit.check(**form | plans | {"question": "Which", "step": 1, "intent": "onion, red"})
-    assert [one["level"] for one in said["problems"]["question"]] == ["error"]
-    assert "question mark" in said["problems"]["question"][0]["text"]
-    assert "same line" in said["problems"]["step"][0]["text"]
-    accepted = re.findall("(Peel the red onion|Wash it|Peel it)[.] *(meant)?", words(said["html"]))
+    checked = await visit.check(**form | plans | {"question": "Which", "step": 1, "intent": "onion, red"})
+    assert [problem["level"] for problem in checked["problems"]["question"]] == ["error"]
+    assert "question mark" in checked["problems"]["question"][0]["text"]
+    assert "same line" in checked["problems"]["step"][0]["text"]
+    accepted = re.findall("(Peel the red onion|Wash it|Peel it)[.] *(meant)?", words(checked["html"]))
     assert accepted == [("Peel the red onion", "meant"), ("Wash it", ""), ("Peel it", "")]
-    assert said["errors"] == sum(
-        one["level"] == "error" for some in said["problems"].values() for one in some
+    assert checked["errors"] == sum(
+        problem["level"] == "error" for problems in checked["problems"].values() for problem in problems
     )
     assert len(tuple(log[1].turns(visit.episode))) == 1
     empty = await visit.check()
@@ -196,27 +196,32 @@ async def test_types_that_were_passed_over_are_named_in_the_pages_language(
     visit = await play(actions, "annotator", language="zh")
     await visit.begin()
     draft = draft_of(log[1], visit.episode)
-    (said,) = (await visit.check(**pair_fields(draft) | {"type": "preferences"}))["problems"]["passed_over"]
-    assert "安全、常识" in said["text"]
+    (problem,) = (await visit.check(**pair_fields(draft) | {"type": "preferences"}))["problems"][
+        "passed_over"
+    ]
+    assert "安全、常识" in problem["text"]
 
 
 async def test_what_is_odd_in_an_intent_is_told_in_the_pages_language(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotator", language="zh")
     await visit.begin()
     fields = pair_fields(draft_of(log[1], visit.episode)) | {"intent": "--wok, cup||jar, milk|-lid"}
-    told = [one["text"] for one in (await visit.check(**fields))["problems"]["intent"]]
+    messages = [problem["text"] for problem in (await visit.check(**fields))["problems"]["intent"]]
     odd = [
-        one for one in told for form in ("--wok", "cup||jar", "milk|-lid") if one.startswith(f"“{form}”：")
+        text
+        for text in messages
+        for form in ("--wok", "cup||jar", "milk|-lid")
+        if text.startswith(f"“{form}”：")
     ]
     assert len(odd) == 3
-    assert not [one for one in odd if re.search("hyphen|alternative|read", one)]
+    assert not [text for text in odd if re.search("hyphen|alternative|read", text)]
 
 
 async def test_a_text_that_is_too_long_is_told_before_it_is_sent(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotator")
     await visit.begin()
-    said = await visit.check(**pair_fields(draft_of(log[1], visit.episode)) | {"scene": "x" * 5000})
-    assert "too long to be saved" in said["refused"]
+    checked = await visit.check(**pair_fields(draft_of(log[1], visit.episode)) | {"scene": "x" * 5000})
+    assert "too long to be saved" in checked["refused"]
 
 
 async def test_a_form_is_checked_for_those_who_hold_its_link(actions: Actions) -> None:

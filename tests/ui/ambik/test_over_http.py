@@ -41,8 +41,8 @@ def test_what_was_meant_reaches_no_robots_browser(
     say(1, text="ready")
     everything = look_around()
     assert said(item.pair.task(item.member), everything)
-    for kept in (other, pair.question, pair.answer):
-        assert not said(kept, everything)
+    for hidden in (other, pair.question, pair.answer):
+        assert not said(hidden, everything)
     assert pair.intent is not None
     assert f'"{pair.intent.text}"' not in everything
     say(2, filled={"marked": list(item.options[:2]), "ask": "Which one do you want?"})
@@ -50,6 +50,6 @@ def test_what_was_meant_reaches_no_robots_browser(
     everything = look_around()
     assert "DONE-robots" in everything
     # Nor in the end, where the study does not show it.
-    for kept in (other, pair.question):
-        assert not said(kept, everything)
+    for hidden in (other, pair.question):
+        assert not said(hidden, everything)
     assert "shortlist" not in everything

@@ -79,8 +79,8 @@ async def test_ids_are_unique_and_references_lead_somewhere(actions: Actions, lo
 async def test_chinese_pages_mark_the_english_text(actions: Actions, log: Log) -> None:
     pages = [html for html in await every_page(actions, log, "zh") if "ab-home" not in html]
     assert len(pages) > 15
-    found = [text for html in pages for text in Unmarked(html).found]
-    assert [text for text in found if EVIL not in text and "The " not in text] == []
+    unmarked = [text for html in pages for text in Unmarked(html).found]
+    assert [text for text in unmarked if EVIL not in text and "The " not in text] == []
 
 
 HIDDEN = ("intent", "shortlist", "variants", "preferences", "common_sense", "safety", "unambiguous")
@@ -105,24 +105,24 @@ async def test_nothing_on_a_robots_page_tells_what_was_meant(actions: Actions, l
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "If you are asked, you would say"), ("zh", "如果被问到，您会说")]
+    ("language", "meaning"), [("en", "If you are asked, you would say"), ("zh", "如果被问到，您会说")]
 )
 async def test_a_users_page_tells_what_a_model_as_user_is_told(
-    actions: Actions, log: Log, language: str, said: str
+    actions: Actions, log: Log, language: str, meaning: str
 ) -> None:
     visit = await play(actions, "user", language, opposite="offline/always-asks", type="preferences")
     await visit.begin()
     item = task_of(log[1], visit.episode)
     assert item.pair.clear in words(visit.html)
-    assert item.pair.answer in words(visit.html) and said in words(visit.html)
-    assert said not in words(page_of(view("answer", "user", milk(answer=""))))
+    assert item.pair.answer in words(visit.html) and meaning in words(visit.html)
+    assert meaning not in words(page_of(view("answer", "user", milk(answer=""))))
 
 
 async def test_the_step_at_which_the_plans_part_is_filled_in(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotator")
     await visit.begin()
     draft = draft_of(log[1], visit.episode)
-    apart = (one != other for one, other in zip(draft.plan, draft.ambiguous_plan, strict=False))
+    apart = (step != other for step, other in zip(draft.plan, draft.ambiguous_plan, strict=False))
     first = next((str(place) for place, differs in enumerate(apart, 1) if differs), "")
     assert step_of(visit.html) == first
     parting = replace(draft, plan=("Boil.", "Take the pan."), ambiguous_plan=("Boil.", "Take a pan."))
@@ -151,8 +151,8 @@ async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions,
     assert shown == ["safety", "common_sense_knowledge", "preferences"] == list(ORDER)
     assert not [attrs for tag, attrs in page.tags if tag == "input" and "checked" in attrs]
     draft = draft_of(log[1], visit.episode)
-    for one in draft.candidates.values():
-        assert one.task in page.texts or f"\n{one.task}" in page.texts
+    for candidate in draft.candidates.values():
+        assert candidate.task in page.texts or f"\n{candidate.task}" in page.texts
     names = {attrs.get("name") for tag, attrs in page.tags if tag in ("textarea", "input")}
     assert {*pair_fields(draft)} - {"ambiguous", "question", "answer"} <= names
 
@@ -171,7 +171,7 @@ def test_keys_are_offered_for_nine_options() -> None:
 
 
 def test_the_robot_writes_its_own_where_nothing_is_offered() -> None:
-    html = page_of(view("decide", said=ANSWERED))
+    html = page_of(view("decide", lines=ANSWERED))
     assert "Write down everything" in words(html)
     assert "You have asked already" in words(html)
 
@@ -242,9 +242,9 @@ def test_the_link_is_at_hand_until_the_seat_is_taken() -> None:
 @pytest.mark.each("language", LANGUAGES)
 def test_types_are_named_as_in_the_guidelines(language: str) -> None:
     names = {kind: load_guidelines(language).types[kind].name for kind in AMBIGUITIES}
-    said = strings(language).under("benchmark.ambik.type")
-    assert {kind: said[kind] for kind in AMBIGUITIES} == names
-    assert set(said) == set(TASK_TYPES)
+    names_of_types = strings(language).under("benchmark.ambik.type")
+    assert {kind: names_of_types[kind] for kind in AMBIGUITIES} == names
+    assert set(names_of_types) == set(TASK_TYPES)
     (rule,) = rule_fields(Play)
     assert set(rule.known) == {"any", *TASK_TYPES}
     for choice in rule.known:
@@ -258,7 +258,7 @@ def test_what_people_typed_is_shown_as_typed() -> None:
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert page.texts.count(EVIL) == 5
     evil = milk(ambiguous=EVIL, ambiguous_plan=(EVIL,), step=0, options=(EVIL,))
-    page = Page(page_of(view("decide", item=evil, said=(*QUESTION, ("user", "answer", EVIL, "")))))
+    page = Page(page_of(view("decide", item=evil, lines=(*QUESTION, ("user", "answer", EVIL, "")))))
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
 
 

@@ -72,15 +72,15 @@ def test_sets_stand_side_by_side() -> None:
 
 def test_a_user_whom_the_robot_did_not_ask_is_told_so() -> None:
     assert "nothing to ask you" in words(ended(view("done", "user", study=True), None))
-    assert "nothing to ask you" not in words(ended(view("done", "user", study=True, said=ANSWERED), None))
+    assert "nothing to ask you" not in words(ended(view("done", "user", study=True, lines=ANSWERED), None))
     assert "nothing to ask you" not in words(ended(view("done", study=True), None))
 
 
 def test_whether_the_action_was_right_is_said_in_words() -> None:
-    for taken, said in (("oat", "right"), ("soy", "not what was meant")):
+    for taken, word in (("oat", "right"), ("soy", "not what was meant")):
         html = end_of("user", milk(), decided(f"Take the {taken} milk."))
-        assert said in [text.strip() for text in Page(html).texts]
-        assert f'<span class="ab-hidden">{said}' not in html
+        assert word in [text.strip() for text in Page(html).texts]
+        assert f'<span class="ab-hidden">{word}' not in html
 
 
 def test_an_episode_that_was_broken_off_tells_no_result() -> None:

@@ -54,7 +54,7 @@ def draft() -> Draft:
         objects=("tall glass", "small glass", "beer glass", "oat milk", "apple juice", "oven gloves"),
         scene="a tall glass, a small glass, a beer glass, oat milk, apple juice, oven gloves",
         clear="Kitchen Robot, please pour some oat milk into the tall glass.",
-        candidates={one.type: one for one in CANDIDATES},
+        candidates={candidate.type: candidate for candidate in CANDIDATES},
         indirect="Kitchen Robot, the drink made of oats goes into the high glass.",
     )
 
@@ -124,7 +124,7 @@ class Desk:
 
     def decided(self, key: str, person: str, move: dict[str, Any], submission: str) -> Any:
         """The row of a third person's form."""
-        draft = next(one.thing for one in cases(self.reader, RUN) if one.key == key)
+        draft = next(case.thing for case in cases(self.reader, RUN) if case.key == key)
         values = move if "delete" in move else form_values(read_pair_form(draft, move))
         sent = judgment_rows(PAIRS, self.reader, RUN, person, key, values, submission=submission)
         return sent[0]

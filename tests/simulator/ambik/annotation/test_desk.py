@@ -23,22 +23,22 @@ RUN = "annotators"
 
 
 def case(reader: Any, run: str, key: str) -> DraftCase:
-    return next(one for one in cases(reader, run) if one.key == key)
+    return next(case for case in cases(reader, run) if case.key == key)
 
 
 def waiting(reader: Any, person: str) -> list[str]:
     """Return the keys of the cases that a third person may decide."""
-    return [one.key for one in PAIRS.cases(reader, RUN) if PAIRS.may_decide(one, person)]
+    return [case.key for case in PAIRS.cases(reader, RUN) if PAIRS.may_decide(case, person)]
 
 
 def test_forms_are_shown_side_by_side_with_the_words_that_differ(desk: Any, draft: Draft, move: Move) -> None:
     desk.annotate(draft, "ann", move)
     key = desk.annotate(draft, "bob", move | {"answer": "The small one.", "step": 1, "question": "Why?"})
-    found = case(desk.reader, RUN, key)
-    assert (found.state, found.differs, found.pair) == ("due", ("question", "answer"), None)
-    assert [form.annotator for form in found.forms] == ["", ""]
+    current = case(desk.reader, RUN, key)
+    assert (current.state, current.differs, current.pair) == ("due", ("question", "answer"), None)
+    assert [form.annotator for form in current.forms] == ["", ""]
     shown = [block for block in PAIRS.cases(desk.reader, RUN)[0].show() if isinstance(block, Revision)]
-    assert [tuple(one) for one in shown[-1].pieces] == [
+    assert [tuple(piece) for piece in shown[-1].pieces] == [
         ("The ", "same"),
         ("tall ", "removed"),
         ("small ", "added"),
@@ -48,11 +48,11 @@ def test_forms_are_shown_side_by_side_with_the_words_that_differ(desk: Any, draf
 
 def test_annotators_who_left_the_same_agree(desk: Any, draft: Draft, move: Move) -> None:
     desk.annotate(draft, "ann", move)
-    assert [one.state for one in cases(desk.reader, RUN)] == ["open"]
+    assert [case.state for case in cases(desk.reader, RUN)] == ["open"]
     desk.annotate(draft, "bob", move | {"shortlist": move["shortlist"][::-1]})
-    (found,) = cases(desk.reader, RUN)
-    assert (found.state, found.differs) == ("agreed", ())
-    assert found.pair == found.forms[0].pair is not None
+    (current,) = cases(desk.reader, RUN)
+    assert (current.state, current.differs) == ("agreed", ())
+    assert current.pair == current.forms[0].pair is not None
     assert waiting(desk.reader, "cleo") == []
 
 
@@ -65,25 +65,25 @@ def test_a_third_person_decides(desk: Any, draft: Draft, move: Move) -> None:
     assert work.case.proposed["answer"] == move["answer"] and len(work.case.offers) == 2
     row = desk.decided(key, "cleo", move | {"answer": "The high one."}, submission="s1")
     assert (row.kind, row.item_hash, row.annotator, row.key) == (DECIDING.kind, key, "cleo", "s1")
-    assert [one.state for one in cases(desk.reader, RUN)] == ["due"]
+    assert [case.state for case in cases(desk.reader, RUN)] == ["due"]
     desk.put(row)
-    found = case(desk.reader, RUN, key)
-    decided = found.opinions.decided
-    assert found.state == "consolidated" and decided is not None
+    current = case(desk.reader, RUN, key)
+    decided = current.opinions.decided
+    assert current.state == "consolidated" and decided is not None
     assert (decided.annotator, decided.passed_over) == ("cleo", move["passed_over"])
-    assert found.pair is not None and found.pair.answer == "The high one."
+    assert current.pair is not None and current.pair.answer == "The high one."
     assert waiting(desk.reader, "dora") == []
 
 
 def test_the_newest_decision_holds_until_its_author_is_erased(desk: Any, draft: Draft, move: Move) -> None:
     desk.annotate(draft, "ann", move)
     key = desk.annotate(draft, "bob", {"delete": "Absurd."})
-    found = case(desk.reader, RUN, key)
-    assert (found.state, found.differs) == ("due", (KEPT,))
+    current = case(desk.reader, RUN, key)
+    assert (current.state, current.differs) == ("due", (KEPT,))
     desk.put(desk.decided(key, "cleo", move, submission="s1"))
     desk.put(desk.decided(key, "dora", {"delete": "Yes."}, submission="s2"))
-    found = case(desk.reader, RUN, key)
-    assert (found.state, found.pair) == ("deleted", None)
+    current = case(desk.reader, RUN, key)
+    assert (current.state, current.pair) == ("deleted", None)
     desk.put(Participant(id="dora"))
     erase_participant(desk.path, "dora")
     assert case(desk.reader, RUN, key).state == "consolidated"
@@ -108,15 +108,15 @@ def test_a_form_that_breaks_rules_is_refused(desk: Any, draft: Draft, move: Move
     key = desk.annotate(draft, "bob", move | {"answer": "No."})
     with pytest.raises(DeskFormError) as caught:
         desk.decided(key, "cleo", move | {"question": "Which.", "indirect": ""}, submission="s")
-    assert [one.code for one in caught.value.problems] == ["question_mark"]
+    assert [problem.code for problem in caught.value.problems] == ["question_mark"]
 
 
 def test_the_flow_counts_every_draft(desk: Any, draft: Draft, move: Move) -> None:
     drafts = [replace(draft, id=f"x{n}") for n in range(5)]
     others = [move, move | {"answer": "No."}, {"delete": "Absurd."}, move | {"answer": "No."}]
-    for one, other in zip(drafts, others, strict=False):
-        desk.annotate(one, "ann", {"delete": "No."} if "delete" in other else move)
-        key = desk.annotate(one, "bob", other)
+    for draft, other in zip(drafts, others, strict=False):
+        desk.annotate(draft, "ann", {"delete": "No."} if "delete" in other else move)
+        key = desk.annotate(draft, "bob", other)
     desk.annotate(drafts[4], "ann", move)
     desk.annotate(drafts[4], "bob", move, ended=False)
     desk.put(desk.decided(key, "cleo", move, submission="s"))

@@ -21,7 +21,7 @@ RUN = "annotators"
 
 
 def test_pairs_read_back_as_they_are(tmp_path: Path) -> None:
-    pairs = tuple(replace(one, options=()) for one in load_pairs())
+    pairs = tuple(replace(pair, options=()) for pair in load_pairs())
     assert export_pairs(tmp_path / "new.csv", pairs) == pairs
     assert read_pairs_file(tmp_path / "new.csv").rows == pairs
 
@@ -59,7 +59,7 @@ def test_what_no_file_can_hold_is_cleaned(tmp_path: Path, form: PairForm) -> Non
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"objects": ("salt, pepper",)}, "objects"),
         ({"clear": ""}, "unambiguous_direct"),
@@ -67,10 +67,10 @@ def test_what_no_file_can_hold_is_cleaned(tmp_path: Path, form: PairForm) -> Non
     ],
 )
 def test_what_would_not_read_back_is_refused(
-    tmp_path: Path, form: PairForm, changes: dict[str, Any], told: str
+    tmp_path: Path, form: PairForm, changes: dict[str, Any], message: str
 ) -> None:
     assert form.pair is not None
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         export_pairs(tmp_path / "new.csv", [replace(form.pair, **changes)])
     assert not (tmp_path / "new.csv").exists()
 
@@ -83,18 +83,18 @@ def test_two_pairs_of_one_id_are_refused(tmp_path: Path, form: PairForm) -> None
 
 def test_decided_pairs_of_a_run_are_written(tmp_path: Path, desk: Any, draft: Draft, move: Move) -> None:
     drafts = [replace(draft, id=f"x{n}") for n in range(4)]
-    for one in drafts[:3]:
-        desk.annotate(one, "ann", {"delete": "No."} if one.id == "x2" else move)
+    for draft in drafts[:3]:
+        desk.annotate(draft, "ann", {"delete": "No."} if draft.id == "x2" else move)
     desk.annotate(drafts[0], "bob", move)
     key = desk.annotate(drafts[1], "bob", move | {"answer": "No."})
     desk.annotate(drafts[2], "bob", {"delete": "No."})
     desk.annotate(drafts[3], "bob", move)
     path = tmp_path / "annotators-pairs.csv"
     export_run(desk.reader, RUN, path)
-    assert [one.id for one in read_pairs_file(path).rows] == ["x0"]
+    assert [row.id for row in read_pairs_file(path).rows] == ["x0"]
     desk.put(desk.decided(key, "cleo", move | {"answer": "Yes."}, submission="s"))
     pairs = export_run(desk.reader, RUN, path)
-    assert [(one.id, one.answer) for one in pairs] == [("x0", "The tall one."), ("x1", "Yes.")]
+    assert [(pair.id, pair.answer) for pair in pairs] == [("x0", "The tall one."), ("x1", "Yes.")]
     assert read_pairs_file(path).rows == pairs
 
 
@@ -108,4 +108,4 @@ def test_forms_that_break_rules_make_no_row(tmp_path: Path, desk: Any, draft: Dr
         export_run(desk.reader, RUN, tmp_path / "a.csv")
     for who in ("ann", "bob"):
         desk.annotate(replace(draft, id="x4"), who, move)
-    assert [one.id for one in export_run(desk.reader, RUN, tmp_path / "a.csv")] == ["x4"]
+    assert [pair.id for pair in export_run(desk.reader, RUN, tmp_path / "a.csv")] == ["x4"]

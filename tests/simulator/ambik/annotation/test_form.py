@@ -31,17 +31,20 @@ from simulator.seats import Reply
 Move = dict[str, Any]
 
 
-def found(draft: Draft, move: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return [(one.code, one.field, one.detail) for one in check_pair_form(draft, read_pair_form(draft, move))]
+def problems_of(draft: Draft, move: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    return [
+        (problem.code, problem.field, problem.detail)
+        for problem in check_pair_form(draft, read_pair_form(draft, move))
+    ]
 
 
 def test_a_good_form_has_no_problems(draft: Draft, form: PairForm) -> None:
     assert check_pair_form(draft, form) == ()
 
 
-@pytest.mark.each("pair", load_pairs(), ids=lambda one: one.id)
+@pytest.mark.each("pair", load_pairs(), ids=lambda pair: pair.id)
 def test_built_in_pairs_keep_the_rules(pair: Any) -> None:
-    assert {one.code for one in pair_problems(pair)} <= {"shortlist_empty"}
+    assert {problem.code for problem in pair_problems(pair)} <= {"shortlist_empty"}
 
 
 @pytest.mark.parametrize(
@@ -107,12 +110,12 @@ def test_built_in_pairs_keep_the_rules(pair: Any) -> None:
 def test_each_rule_names_its_field(
     draft: Draft, move: Move, changed: Mapping[str, Any], problem: tuple[str, str, str]
 ) -> None:
-    assert problem in found(draft, move | dict(changed))
+    assert problem in problems_of(draft, move | dict(changed))
 
 
 def test_lists_are_without_articles_and_appliances(draft: Draft, move: Move) -> None:
     objects = [*draft.objects, "a wok", "fridge", "salt, pepper"]
-    problems = found(
+    problems = problems_of(
         draft, move | {"objects": objects, "scene": f"{draft.scene}, a wok, fridge, salt, pepper"}
     )
     assert ("article_in_list", "objects", "a wok") in problems
@@ -122,24 +125,26 @@ def test_lists_are_without_articles_and_appliances(draft: Draft, move: Move) -> 
 
 def test_an_object_by_its_last_word_is_there(draft: Draft, move: Move) -> None:
     clear = "Kitchen Robot, please pour the milk into the tall glass, and the juice into the glass."
-    assert "object_missing" not in {code for code, _, _ in found(draft, move | {"clear": clear})}
+    assert "object_missing" not in {code for code, _, _ in problems_of(draft, move | {"clear": clear})}
 
 
 def test_the_first_candidate_needs_no_reason(draft: Draft, move: Move) -> None:
     changed = move | {"type": "safety", "passed_over": "", "shortlist": [], "variants": [move["intent"]]}
-    assert found(draft, changed) == []
+    assert problems_of(draft, changed) == []
     assert earlier_candidates(draft, "preferences") == ("safety", "common_sense_knowledge")
     assert earlier_candidates(replace(draft, candidates={}), "preferences") == ()
 
 
 def test_knowledge_has_no_shortlist_and_repeats_the_intent(draft: Draft, move: Move) -> None:
-    codes = {code for code, _, _ in found(draft, move | {"type": "safety"})}
+    codes = {code for code, _, _ in problems_of(draft, move | {"type": "safety"})}
     assert codes == {"shortlist_type", "variants_other"}
 
 
 def test_plans_of_different_length_are_reported(draft: Draft, move: Move) -> None:
     longer = [*move["ambiguous_plan"], "Wipe the table."]
-    assert found(draft, move | {"ambiguous_plan": longer}) == [("plans_length", "ambiguous_plan", "3, 4")]
+    assert problems_of(draft, move | {"ambiguous_plan": longer}) == [
+        ("plans_length", "ambiguous_plan", "3, 4")
+    ]
 
 
 def test_a_deleted_row_has_only_a_reason(draft: Draft, form: PairForm) -> None:
@@ -148,8 +153,8 @@ def test_a_deleted_row_has_only_a_reason(draft: Draft, form: PairForm) -> None:
     )
     assert check_pair_form(draft, deleted) == ()
     assert form_record(deleted) == {"delete": "Nobody does that.", "comment": ""}
-    assert [one.code for one in check_pair_form(draft, replace(deleted, delete=" "))] == ["no_reason"]
-    assert [one.code for one in check_pair_form(draft, replace(form, delete="Why?"))] == ["deleted"]
+    assert [problem.code for problem in check_pair_form(draft, replace(deleted, delete=" "))] == ["no_reason"]
+    assert [problem.code for problem in check_pair_form(draft, replace(form, delete="Why?"))] == ["deleted"]
 
 
 def test_a_form_is_the_same_after_it_was_written(draft: Draft, form: PairForm) -> None:
@@ -162,7 +167,7 @@ def test_the_tick_is_true_or_false(draft: Draft, move: Move) -> None:
 
 
 def test_an_unfinished_form_can_be_checked(draft: Draft, move: Move) -> None:
-    empty = {one.code for one in check_fields(draft, {"step": -1})}
+    empty = {problem.code for problem in check_fields(draft, {"step": -1})}
     assert {"no_type", "not_one", "empty"} <= empty
     assert not empty & {"passed_over", "variants_few", "shortlist_empty"}
     assert check_fields(draft, move) == ()
@@ -186,7 +191,7 @@ def test_sentences_are_in_both_languages_and_need_no_detail_but_one() -> None:
         assert row["level"] in ("error", "warning")
         sentences = [Problem(code, "field", ("DETAIL",)).sentence(language) for language in ("en", "zh")]
         assert len(set(sentences)) == 2
-        assert len({"DETAIL" in one for one in sentences}) == 1
+        assert len({"DETAIL" in sentence for sentence in sentences}) == 1
         assert "{" not in "".join(sentences)
 
 
@@ -221,7 +226,7 @@ def test_changes_are_listed_by_place(clear: str, ambiguous: str, places: tuple[s
     assert changes(clear, ambiguous) == places
 
 
-@pytest.mark.each("draft", load_drafts(), ids=lambda one: one.id)
+@pytest.mark.each("draft", load_drafts(), ids=lambda draft: draft.id)
 def test_every_built_in_draft_can_be_checked_as_it_is(draft: Draft) -> None:
-    fields = {one.field for one in check_fields(draft, {})}
+    fields = {problem.field for problem in check_fields(draft, {})}
     assert {"type", "ambiguous", "question", "answer", "intent", "variants", "one_ambiguity"} <= fields

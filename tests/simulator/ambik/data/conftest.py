@@ -63,7 +63,7 @@ def write(tmp_path: Path) -> WriteCsv:
         out = io.StringIO(newline="")
         writer = csv.writer(out, lineterminator=end)
         writer.writerow([(names or {}).get(column, column) for column in columns])
-        writer.writerows([[one.get(column, "") for column in columns] for one in rows])
+        writer.writerows([[row.get(column, "") for column in columns] for row in rows])
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(head + out.getvalue().encode())

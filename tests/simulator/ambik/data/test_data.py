@@ -42,9 +42,9 @@ def test_faulty_data_are_refused_and_can_be_read_all_the_same(row: NewRow, write
     assert str(error.value) == (
         f"{path}:6: task 2: ambiguity_type is empty [format] (and 1 more: run `askback check` on it)"
     )
-    found = read_pairs(path)
-    assert [pair.id for pair in found.pairs] == ["1"]
-    assert [fault.task for fault in found.faults] == ["2", "3"]
+    read = read_pairs(path)
+    assert [pair.id for pair in read.pairs] == ["1"]
+    assert [fault.task for fault in read.faults] == ["2", "3"]
     # With nothing left it is the faults that tell why.
     assert read_pairs(write("b.csv", row(id=""))).pairs == ()
 
@@ -67,13 +67,13 @@ def test_registered_data_are_read_once_and_go_by_their_name(
     reads: list[Path] = []
     monkeypatch.setattr(data, "_read_path", reads.append)
     assert ids("mine", "test") == ["1"] and reads == []
-    found = datasets.find("mine")
-    assert found is not None and found.details == {"pairs": 2, "for calibration": 1, "for test": 1}
+    dataset = datasets.find("mine")
+    assert dataset is not None and dataset.details == {"pairs": 2, "for calibration": 1, "for test": 1}
 
 
 def test_built_in_pairs_are_checked_like_any_others() -> None:
     loaded = read_pairs()
-    assert [one.version for one in loaded.report.files] == ["builtin"]
+    assert [file.version for file in loaded.report.files] == ["builtin"]
     assert loaded.faults == ()
     assert {pair.type for pair in loaded.pairs} == set(AMBIGUITIES)
     # A preference about a quantity or a way has no objects to hesitate between; nothing else may be odd.
@@ -83,8 +83,8 @@ def test_built_in_pairs_are_checked_like_any_others() -> None:
 
 def test_built_in_scenarios_and_drafts_are_there() -> None:
     scenarios = load_scenarios()
-    assert {one.type for one in scenarios} == set(TYPES)
-    assert all(one.part is not None for one in scenarios)
+    assert {scenario.type for scenario in scenarios} == set(TYPES)
+    assert all(scenario.part is not None for scenario in scenarios)
     assert load_scenarios() is scenarios
     drafts = load_drafts()
     assert drafts and all(draft.candidates for draft in drafts)
@@ -96,9 +96,9 @@ def test_guidelines_are_in_two_languages() -> None:
     assert [step.id for step in english.steps] == [step.id for step in chinese.steps]
     assert [step.fields for step in english.steps] == [step.fields for step in chinese.steps]
     assert english.type_test.isascii() and not chinese.type_test.isascii()
-    for one in (english, chinese):
-        assert one.robot and one.user and all(step.text for step in one.steps)
-        assert all(kind.name and kind.definition and kind.example for kind in one.types.values())
+    for guide in (english, chinese):
+        assert guide.robot and guide.user and all(step.text for step in guide.steps)
+        assert all(kind.name and kind.definition and kind.example for kind in guide.types.values())
     with pytest.raises(InputError, match="guidelines are in en and zh"):
         load_guidelines("de")
 
@@ -146,7 +146,7 @@ def test_one_scenario_in_two_files_is_one(write: WriteCsv) -> None:
     )
     folder = write("a.csv", row, columns=columns).parent
     write("b.csv", row, {**row, "id": "2"}, columns=columns)
-    assert [one.id for one in load_scenarios(folder)] == ["1", "2"]
+    assert [scenario.id for scenario in load_scenarios(folder)] == ["1", "2"]
     write("c.csv", {**row, "task": "Take it."}, columns=columns)
     with pytest.raises(InputError, match="KnowNo scenarios: 1 is in two files with different content"):
         load_scenarios(folder)

@@ -42,9 +42,9 @@ def logprobs_of(name: str) -> list[Logprobs]:
     return [record for file in folder.rglob("*.json") for record in LOGPROBS.read(file).rows]
 
 
-def told(*files: Path) -> list[tuple[str, int, str, str, str]]:
+def faults_of(*files: Path) -> list[tuple[str, int, str, str, str]]:
     faults = TABLES.check(files)
-    return [(Path(one.file).name, one.line, one.task, one.severity, one.code) for one in faults]
+    return [(Path(fault.file).name, fault.line, fault.task, fault.severity, fault.code) for fault in faults]
 
 
 def folder_of(row: NewRow, write: WriteCsv, *records: dict[str, Any]) -> Path:
@@ -80,19 +80,19 @@ def test_a_file_in_another_encoding_says_how_to_save_it(row: NewRow, write: Writ
 
 
 def test_faults_and_oddities_are_reported_with_their_places(row: NewRow, write: WriteCsv) -> None:
-    assert told(write("fine.csv", row())) == []
+    assert faults_of(write("fine.csv", row())) == []
     path = write("a.csv", row(id="1", amb_shortlist=""), row(id="2", ambiguity_type="x"))
-    assert told(path) == [
+    assert faults_of(path) == [
         ("a.csv", 6, "2", "error", "format"),
         ("a.csv", 2, "1", "warning", "shortlist_missing"),
     ]
 
 
 def test_files_of_one_folder_belong_together(row: NewRow, write: WriteCsv) -> None:
-    one = write("one/calib.csv", row(id="1", take_amb="1"), row(id="3", take_amb="1"))
-    two = write("one/test.csv", row(id="1"), row(id="2"))
+    first = write("one/calib.csv", row(id="1", take_amb="1"), row(id="3", take_amb="1"))
+    second = write("one/test.csv", row(id="1"), row(id="2"))
     other = write("two/test.csv", row(id="1"))
-    assert told(one, two, other) == [("test.csv", 2, "1", "error", "leak")]
+    assert faults_of(first, second, other) == [("test.csv", 2, "1", "error", "leak")]
 
 
 def test_other_files_are_checked_too(row: NewRow, write: WriteCsv) -> None:
@@ -100,7 +100,7 @@ def test_other_files_are_checked_too(row: NewRow, write: WriteCsv) -> None:
     write("knowno.csv", SCENARIO, {**SCENARIO, "id": "2", "task": ""}, columns=KNOWNO)
     broken = folder / "broken.json"
     broken.write_text(json.dumps([RECORD])[:-1], encoding="utf-8")
-    assert sorted(told(*TABLES.find(folder))) == [
+    assert sorted(faults_of(*TABLES.find(folder))) == [
         ("broken.json", 1, "", "error", "format"),
         ("knowno.csv", 3, "2", "error", "format"),
         ("pairs.csv", 2, "1", "warning", "take_missing"),
@@ -120,9 +120,9 @@ def test_a_folder_is_registered_with_all_that_is_kept(
     assert len(load_scenarios("mine")) == len(logprobs_of("mine")) == 1
     print_added(DATA.register(folder, "mine", False))
     assert "'mine' has not changed" in capsys.readouterr().out
-    found = datasets.find("mine")
-    assert found is not None and found.benchmark == BENCHMARK
-    assert sorted(file.name for file in found.folder.iterdir()) == ["knowno.csv", "pairs.csv", "run.json"]
+    dataset = datasets.find("mine")
+    assert dataset is not None and dataset.benchmark == BENCHMARK
+    assert sorted(file.name for file in dataset.folder.iterdir()) == ["knowno.csv", "pairs.csv", "run.json"]
 
 
 def test_oddities_are_summed_up_when_data_are_added(
@@ -171,9 +171,9 @@ def test_faulty_rows_are_listed_and_can_be_left_out(row: NewRow, write: WriteCsv
     assert lines[-1] == "  … `askback check` on the folder lists them all" and len(lines) == 7
     DATA.register(folder, partial=True)
     assert [pair.id for pair in load_pairs(BENCHMARK)] == ["0", "3", "5"]
-    assert [one.item for one in logprobs_of(BENCHMARK)] == ["0"]
-    found = datasets.find(BENCHMARK)
-    assert found is not None and found.details["rows left out"] == 6
+    assert [record.item for record in logprobs_of(BENCHMARK)] == ["0"]
+    dataset = datasets.find(BENCHMARK)
+    assert dataset is not None and dataset.details["rows left out"] == 6
     # What was brought stays as it is.
     assert len(read_pairs(path).faults) == 5
 
@@ -183,9 +183,9 @@ def test_a_file_without_a_good_row_is_left_out(row: NewRow, write: WriteCsv) -> 
     write("bad.csv", row(ambiguity_type=""))
     write("twice.csv", row(), names={"answer": "question"})
     DATA.register(folder, partial=True)
-    found = datasets.find(BENCHMARK)
-    assert found is not None
-    assert (found.details["files left out"], found.details["rows left out"]) == (2, 1)
+    dataset = datasets.find(BENCHMARK)
+    assert dataset is not None
+    assert (dataset.details["files left out"], dataset.details["rows left out"]) == (2, 1)
     with pytest.raises(InputError, match="no good row"):
         DATA.register(folder / "bad.csv", "bad", partial=True)
 

@@ -83,8 +83,8 @@ def test_scenarios_are_read(write: WriteCsv) -> None:
         ),
     )
     bare = {**SCENARIO, "ambiguity_type": "unsafe", "user_intent": ""}
-    (one,) = read_knowno(write("scenarios.csv", bare, columns=KNOWNO)).rows
-    assert (one.type, one.intent, one.part) == ("unsafe", None, None)
+    (scenario,) = read_knowno(write("scenarios.csv", bare, columns=KNOWNO)).rows
+    assert (scenario.type, scenario.intent, scenario.part) == ("unsafe", None, None)
 
 
 def test_scenarios_that_are_not_good_are_faults(write: WriteCsv) -> None:
@@ -123,7 +123,9 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
     assert read.rows[0].tokens == (("A", -0.5), ("B", -1.0), ("Option", -2.25))
     assert read.rows[1].not_listed_option == ""
     lines = tmp_path / "run.jsonl"
-    lines.write_text("\n".join(json.dumps(one) for one in (RECORD, {**RECORD, "item": 1})), encoding="utf-8")
+    lines.write_text(
+        "\n".join(json.dumps(record) for record in (RECORD, {**RECORD, "item": 1})), encoding="utf-8"
+    )
     assert LOGPROBS.read(lines).lines == (1, 2)
     assert LOGPROBS.read(lines).rows[0] == read.rows[0]
 
@@ -187,7 +189,7 @@ def test_lines_and_lists_are_recognized_by_their_beginning(tmp_path: Path) -> No
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
         kind = TABLES.kind_of(tmp_path / name)
         assert kind is not None and kind.name == "logprobs"
-        assert [one.item for one in LOGPROBS.read(tmp_path / name).rows] == ["0", "1"]
+        assert [row.item for row in LOGPROBS.read(tmp_path / name).rows] == ["0", "1"]
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -207,7 +209,7 @@ def test_a_run_that_breaks_off_is_scored_as_far_as_it_goes(tmp_path: Path) -> No
     path.write_text("\n".join(path.read_text(encoding="utf-8").split("\n")[:60]), encoding="utf-8")
     assert TABLES.kind_of(path) is not None
     read = LOGPROBS.read(path)
-    assert [one.item for one in read.rows] == ["0", "1"]
+    assert [row.item for row in read.rows] == ["0", "1"]
     (fault,) = TABLES.check((path,))
     assert (fault.file, fault.line) == (str(path), 60)
     assert fault.message.startswith("is not a complete JSON list") and str(path) not in fault.message
@@ -293,7 +295,7 @@ def test_percent_is_read_where_it_says_so(write: WriteCsv) -> None:
 @pytest.mark.parametrize("spell", [str.upper, lambda name: name.replace("_", " ").title()])
 def test_scenarios_columns_may_be_spelled_otherwise(write: WriteCsv, spell: Callable[[str], str]) -> None:
     path = write("a.csv", SCENARIO, columns=KNOWNO, names={name: spell(name) for name in KNOWNO})
-    assert TABLES.kind_of(path) in [one for one in TABLES.specs if one.name == "knowno"]
+    assert TABLES.kind_of(path) in [spec for spec in TABLES.specs if spec.name == "knowno"]
     assert read_knowno(path).rows == read_knowno(write("b.csv", SCENARIO, columns=KNOWNO)).rows
 
 
@@ -317,8 +319,8 @@ def test_every_table_of_the_paper_is_one_of_results(
     path = tmp_path / "table.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows((columns, cells))
-    found = TABLES.kind_of(path)
-    assert found is not None and found.name == "result_table"
+    spec = TABLES.kind_of(path)
+    assert spec is not None and spec.name == "result_table"
     read = read_result_table(path)
     assert read.faults == () and (read.rows[0].type, read.rows[0].values) == (kind, values)
 
@@ -371,8 +373,8 @@ def test_the_published_files_are_read(published: Path) -> None:
     cases = METRIC_CASES.read(published / "metric_cases_20.json")
     assert [len(read.rows) for read in (scenarios, run, cases)] == [100, 100, 20]
     assert scenarios.faults == run.faults == cases.faults == ()
-    assert Counter(one.type for one in scenarios.rows).keys() == set(TYPES)
-    assert {one.part for one in scenarios.rows} == {"calibration"}
-    assert all(len(one.tokens) == len(one.options) == 5 and one.true_options for one in run.rows)
+    assert Counter(row.type for row in scenarios.rows).keys() == set(TYPES)
+    assert {row.part for row in scenarios.rows} == {"calibration"}
+    assert all(len(row.tokens) == len(row.options) == 5 and row.true_options for row in run.rows)
     raw = json.loads((published / "metric_cases_20.json").read_text(encoding="utf-8"))
-    assert [case.differs for case in cases.rows] == [one["differs"] for one in raw]
+    assert [case.differs for case in cases.rows] == [case["differs"] for case in raw]

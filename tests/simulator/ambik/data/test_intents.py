@@ -20,7 +20,7 @@ from simulator.ambik.intents import (
 
 LETTERS = "abcdeGHIJ é"
 words = st.text(LETTERS, min_size=1, max_size=8).map(str.strip).filter(bool)
-inner = st.builds(lambda one, two: f"{one}-{two}", words, words)
+inner = st.builds(lambda first, second: f"{first}-{second}", words, words)
 alternatives = st.lists(words | inner, min_size=1, max_size=3)
 concepts = st.builds(
     lambda texts, negative: Concept(tuple(Alternative(text) for text in texts), negative),
@@ -31,15 +31,18 @@ actions = st.text(LETTERS + "-,.", max_size=40)
 
 
 def written(concept: Concept) -> str:
-    return "-" * concept.negative + "|".join(one.text for one in concept.alternatives)
+    return "-" * concept.negative + "|".join(alternative.text for alternative in concept.alternatives)
 
 
 def texts(intent: Intent) -> list[tuple[bool, list[tuple[str, bool]]]]:
-    return [(one.negative, [(alt.text, alt.absent) for alt in one.alternatives]) for one in intent.concepts]
+    return [
+        (concept.negative, [(alt.text, alt.absent) for alt in concept.alternatives])
+        for concept in intent.concepts
+    ]
 
 
 @pytest.mark.each(
-    ("intent", "action", "count", "of"),
+    ("intent", "action", "count", "total"),
     [
         ("glass", "pick up the glass food container", 1, 1),
         ("heat, oven", "preheat the oven to 180 degrees", 2, 2),
@@ -57,14 +60,14 @@ def texts(intent: Intent) -> list[tuple[bool, list[tuple[str, bool]]]]:
     ],
 )
 def test_a_concept_is_found_by_any_alternative_and_a_negative_one_by_none(
-    intent: str, action: str, count: int, of: int
+    intent: str, action: str, count: int, total: int
 ) -> None:
     parsed = parse_intent(intent)
     assert (sum(is_found(concept, action) for concept in parsed.concepts), len(parsed.concepts)) == (
         count,
-        of,
+        total,
     )
-    assert realises(parsed, action) is (count == of)
+    assert realises(parsed, action) is (count == total)
 
 
 def test_odd_forms_are_read_and_reported() -> None:
@@ -99,7 +102,7 @@ def test_outer_blanks_and_line_breaks_do_not_make_an_intent_malformed() -> None:
 
 def test_variants_are_one_intent_a_line() -> None:
     variants = parse_variants("red mug, fill\n\n blue mug \n")
-    assert [len(one.concepts) for one in variants] == [2, 1]
+    assert [len(variant.concepts) for variant in variants] == [2, 1]
     assert parse_variants("") == ()
     assert acceptable(variants, "take the blue mug")
     assert not acceptable(variants, "take the red mug")
@@ -120,8 +123,10 @@ def test_reading_never_fails_and_keeps_the_text(text: str) -> None:
     assert parsed.malformed is (not parsed.concepts)
     for concept in parsed.concepts:
         assert concept.alternatives
-        for one in concept.alternatives:
-            assert one.text == one.text.strip() != "" and not set(one.text) & set(",|\n")
+        for alternative in concept.alternatives:
+            assert alternative.text == alternative.text.strip() != "" and not set(alternative.text) & set(
+                ",|\n"
+            )
 
 
 @given(st.text("ab-|, ", max_size=30))
@@ -149,11 +154,11 @@ def test_an_action_realises_an_intent_if_all_its_concepts_are_found(
     given_concepts: list[Concept], action: str
 ) -> None:
     intent = Intent("", tuple(given_concepts))
-    assert realises(intent, action) is all(is_found(one, action) for one in given_concepts)
+    assert realises(intent, action) is all(is_found(concept, action) for concept in given_concepts)
     assert acceptable((intent, intent), action) is realises(intent, action)
 
 
 @given(st.lists(alternatives, min_size=1, max_size=4))
 def test_an_action_that_says_one_alternative_of_each_realises_it(given_texts: list[list[str]]) -> None:
-    intent = parse_intent(", ".join("|".join(one) for one in given_texts))
-    assert realises(intent, "; ".join(one[-1] for one in given_texts))
+    intent = parse_intent(", ".join("|".join(alternatives) for alternatives in given_texts))
+    assert realises(intent, "; ".join(alternatives[-1] for alternatives in given_texts))

@@ -19,14 +19,14 @@ NewRow = Callable[..., Cells]
 WriteCsv = Callable[..., Path]
 
 
-def told(path: Path) -> list[tuple[str, str]]:
-    return [(one.code, one.message) for one in load_report(read_pairs_file(path)).warnings]
+def warnings_of(path: Path) -> list[tuple[str, str]]:
+    return [(warning.code, warning.message) for warning in load_report(read_pairs_file(path)).warnings]
 
 
 @pytest.fixture
 def odd(row: NewRow, write: WriteCsv) -> Callable[..., list[tuple[str, str]]]:
     """Return the oddities reported for one row with some cells changed."""
-    return lambda **changed: told(write("a.csv", row(**changed)))
+    return lambda **changed: warnings_of(write("a.csv", row(**changed)))
 
 
 Odd = Callable[..., list[tuple[str, str]]]
@@ -170,8 +170,10 @@ def test_every_oddity_is_reported(odd: Odd, changed: Cells, code: str, message: 
 )
 def test_each_cyrillic_letter_that_looks_latin_is_reported(odd: Odd, letters: str, latin: str) -> None:
     ((code, message),) = odd(answer=f"mug {letters}")
-    wanted = ", ".join(f"U+{ord(one):04X} for {other}" for one, other in zip(letters, latin, strict=True))
-    assert code == "look_alike" and f"({wanted})" in message
+    letters_named = ", ".join(
+        f"U+{ord(letter):04X} for {other}" for letter, other in zip(letters, latin, strict=True)
+    )
+    assert code == "look_alike" and f"({letters_named})" in message
 
 
 def test_a_missing_plan_is_reported_once(odd: Odd) -> None:
@@ -189,7 +191,7 @@ def test_a_number_in_a_sentence_is_no_step(odd: Odd) -> None:
 def test_warnings_have_file_line_and_id_and_the_report_counts_them(row: NewRow, write: WriteCsv) -> None:
     path = write("a.csv", row(), row(id="8", amb_shortlist=""), row(id="9", amb_shortlist=""))
     report = load_report(read_pairs_file(path))
-    assert [(one.file, one.line, one.task, one.severity) for one in report.warnings] == [
+    assert [(warning.file, warning.line, warning.task, warning.severity) for warning in report.warnings] == [
         (str(path), 6, "8", "warning"),
         (str(path), 10, "9", "warning"),
     ]
@@ -203,12 +205,12 @@ def test_warnings_have_file_line_and_id_and_the_report_counts_them(row: NewRow, 
 def test_a_row_without_take_amb_is_reported_where_others_have_it(row: NewRow, write: WriteCsv) -> None:
     path = write("calib.csv", row(id="1", take_amb="1"), row(id="2"), row(id="3", take_amb="0"), row(id="4"))
     report = load_report(read_pairs_file(path))
-    (one,) = report.warnings
-    assert (one.code, one.task, one.line) == ("take_missing", "2", 6)
-    assert one.message.startswith("take_amb: is empty where other rows have it; read as a test; 2 rows")
+    (warning,) = report.warnings
+    assert (warning.code, warning.task, warning.line) == ("take_missing", "2", 6)
+    assert warning.message.startswith("take_amb: is empty where other rows have it; read as a test; 2 rows")
     assert report.counts == {"take_missing": 2} and ids(report, "take_missing") == ("2", "4")
     for rows in ([row(id="1"), row(id="2")], [row(id="1", take_amb="1"), row(id="2", take_amb="0")]):
-        assert told(write("b.csv", *rows)) == []
+        assert warnings_of(write("b.csv", *rows)) == []
     assert "take_missing" not in read_pairs().report.counts
 
 
@@ -222,7 +224,7 @@ def test_a_pair_that_several_files_hold_is_counted_once(row: NewRow, write: Writ
         row(id="4", **new, unambiguous_indirect=""),
         row(id="5", user_intent="--red, --blue"),
     ]
-    rows = [{**one, "ambiguous_task": f"Fill mug {one['id']}."} for one in rows]
+    rows = [{**row, "ambiguous_task": f"Fill mug {row['id']}."} for row in rows]
     calibration = [{**rows[0], "take_amb": "1"}, {**rows[4], "take_amb": "0"}]
     columns = tuple(name for name in COLUMNS if name != "id")
     paths = (
@@ -242,18 +244,20 @@ def test_a_pair_that_several_files_hold_is_counted_once(row: NewRow, write: Writ
         "plan_clear": 3,
         "new_pairs": 3,
     }
-    found = merge([read_pairs_file(path) for path in paths])
-    assert found.faults == ()
-    assert found.report.counts == {"no_ids": 1, **alone}
+    loaded = merge([read_pairs_file(path) for path in paths])
+    assert loaded.faults == ()
+    assert loaded.report.counts == {"no_ids": 1, **alone}
     # Places are told in each of the files.
-    told_in = [Path(one.file).name for one in found.report.warnings if one.code == "shortlist_scene"]
+    told_in = [
+        Path(warning.file).name for warning in loaded.report.warnings if warning.code == "shortlist_scene"
+    ]
     assert told_in == ["AmbiK_data.csv", "calib.csv"]
 
 
 def test_missing_columns_are_reported_once(row: NewRow, write: WriteCsv) -> None:
     columns = tuple(name for name in COLUMNS if name not in ("id", "question", "user_intent", "take_amb"))
     path = write("a.csv", row(), row(), columns=columns)
-    assert [one for one in told(path) if one[0] != "intent"] == [
+    assert [warning for warning in warnings_of(path) if warning[0] != "intent"] == [
         ("no_ids", "id: missing column; pairs are named by their rows (row-1, row-2, …)"),
         ("no_column", "no column question, user_intent"),
     ]
@@ -263,15 +267,15 @@ def test_pairs_of_the_kind_added_in_2025_are_reported_together(row: NewRow, writ
     same = "Warm the oat milk.\nPour it into the red mug."
     new = {"plan_for_clear_task": same, "plan_for_amb_task": same, "variants": "", "amb_shortlist": ""}
     path = write("a.csv", row(), row(id="8", **new), row(id="9", **new, unambiguous_indirect=""))
-    assert [(code, message.rpartition("; ")[2]) for code, message in told(path)] == [
+    assert [(code, message.rpartition("; ")[2]) for code, message in warnings_of(path)] == [
         *(
             (code, "2 rows, of which this is the first")
             for code in ("new_pairs", "plan_clear", "step_equal", "plans_equal", "shortlist_missing")
         ),
         ("indirect_missing", "unambiguous_indirect: is empty"),
     ]
-    found = identify(read_pairs_file(path))
-    assert found.version == "2025"
+    loaded = identify(read_pairs_file(path))
+    assert loaded.version == "2025"
     report = read_pairs(path).report
     # What all of them have is told once, and counted for each.
     common = dict.fromkeys(("shortlist_missing", "step_equal", "plans_equal", "plan_clear", "new_pairs"), 2)
@@ -298,8 +302,8 @@ def test_equal_plans_are_identified_as_one_of_the_two(row: NewRow, write: WriteC
 def test_released_and_added_pairs_are_distinguished(row: NewRow, write: WriteCsv) -> None:
     added = {"variants": "", "unambiguous_indirect": ""}
     path = write("a.csv", row(id="1"), row(id="2", **added), row(id="3"))
-    assert [one.id for one in load_pairs(path, "added")] == ["2"]
-    assert [one.id for one in load_pairs(path, "released")] == ["1", "3"]
+    assert [pair.id for pair in load_pairs(path, "added")] == ["2"]
+    assert [pair.id for pair in load_pairs(path, "released")] == ["1", "3"]
     with pytest.raises(InputError, match="have no added pairs; those added in 2025 have neither"):
         load_pairs(write("b.csv", row(id="1")), "added")
 
@@ -334,9 +338,9 @@ def test_versions_are_recognized_by_rows_and_columns(row: NewRow, write: WriteCs
 
 
 def merged(*paths: Path) -> tuple[list[str], list[tuple[str, str, str]], list[str]]:
-    found = merge([read_pairs_file(path) for path in paths])
-    faults = [(Path(one.file).name, one.task, one.message) for one in found.faults]
-    return [pair.id for pair in found.pairs], faults, list(found.report.lines())
+    loaded = merge([read_pairs_file(path) for path in paths])
+    faults = [(Path(fault.file).name, fault.task, fault.message) for fault in loaded.faults]
+    return [pair.id for pair in loaded.pairs], faults, list(loaded.report.lines())
 
 
 def test_two_files_are_one_set_of_pairs(row: NewRow, write: WriteCsv) -> None:
@@ -358,9 +362,9 @@ def test_a_pair_for_calibration_may_not_be_among_the_tests(row: NewRow, write: W
 def test_a_file_of_everything_may_hold_the_calibration_rows(row: NewRow, write: WriteCsv) -> None:
     everything = write("all.csv", row(id="1"), row(id="2"), row(id="3"))
     calibration = write("calib.csv", row(id="1", take_amb="1"), row(id="2", take_amb="0"))
-    found = merge([read_pairs_file(everything), read_pairs_file(calibration)])
-    assert found.faults == () and found.report.repeated == 2
-    assert [pair.take_ambiguous for pair in found.pairs] == [True, False, None]
+    loaded = merge([read_pairs_file(everything), read_pairs_file(calibration)])
+    assert loaded.faults == () and loaded.report.repeated == 2
+    assert [pair.take_ambiguous for pair in loaded.pairs] == [True, False, None]
 
 
 def test_one_id_is_one_pair(row: NewRow, write: WriteCsv) -> None:
@@ -392,7 +396,7 @@ def test_versions_must_not_be_mixed(row: NewRow, write: WriteCsv, tmp_path: Path
     write("new.csv", *rows)
     report = read_pairs(tmp_path / "data").report
     assert report.counts["version"] == 1
-    (warning,) = (one for one in report.warnings if one.code == "version")
+    (warning,) = (warning for warning in report.warnings if warning.code == "version")
     assert Path(warning.file).name == "old.csv" and "must not be mixed" in warning.message
 
 
@@ -404,7 +408,7 @@ def test_the_calibration_rows_of_2025_are_those_of_the_paper(
     write("calib.csv", *rows)
     write("test.csv", *(row(id=str(1000 + place)) for place in range(900)))
     report = read_pairs(tmp_path / "data").report
-    assert [one.version for one in report.files] == ["paper", "2025"]
+    assert [file.version for file in report.files] == ["paper", "2025"]
     assert "version" not in report.counts
 
 
@@ -418,7 +422,7 @@ def test_the_oddities_of_the_published_data(published: Path) -> None:
     loaded = read_pairs(published)
     report = loaded.report
     assert (len(loaded.pairs), loaded.faults) == (500, ())
-    assert [one.version for one in report.files] == ["paper", "paper"]
+    assert [file.version for file in report.files] == ["paper", "paper"]
     assert ids(report, "intent_malformed") == ("427",)
     assert len(ids(report, "shortlist_single")) == 2 and len(ids(report, "shortlist_comma")) == 1
     # Counted once more by another program, straight from the cells.

@@ -50,9 +50,9 @@ def test_minus_one_is_how_the_published_code_does_not_count(tmp_path: Path) -> N
     icr = {"metric": "ICR", "input": none, "expected_paper": None}
     cases = [{**CASE, **icr, "id": str(value), "repo_value": value} for value in (-1, -1.0, None)]
     read = METRIC_CASES.read(write_json(tmp_path / "cases.json", *cases))
-    assert [one.reference for one in read.rows] == [None] * 3 and read.faults == ()
-    assert not any(one.differs for one in read.rows)
-    assert all(agrees(one, mode) for one in read.rows for mode in ("paper", "reference"))
+    assert [row.reference for row in read.rows] == [None] * 3 and read.faults == ()
+    assert not any(row.differs for row in read.rows)
+    assert all(agrees(row, mode) for row in read.rows for mode in ("paper", "reference"))
 
 
 SET = {"prediction_set": ["x"], "user_intent": "x", "amb_shortlist": "x, y", "type": "preferences"}
@@ -106,7 +106,7 @@ def test_what_a_case_holds_of_a_wrong_type_is_a_fault_and_the_others_are_kept(
         bad["expected_paper"] = None
     path = write_json(tmp_path / "cases.json", CASE, bad, {**CASE, "id": "hr3"})
     read = METRIC_CASES.read(path)
-    assert [one.id for one in read.rows] == ["hr1", "hr3"]
+    assert [row.id for row in read.rows] == ["hr1", "hr3"]
     (fault,) = read.faults
     assert (fault.task, fault.line) == ("bad", 13)
     assert fault.message.startswith(message)
@@ -114,8 +114,8 @@ def test_what_a_case_holds_of_a_wrong_type_is_a_fault_and_the_others_are_kept(
 
 
 def test_a_case_may_have_only_one_value(tmp_path: Path) -> None:
-    one = {name: value for name, value in CASE.items() if name != "repo_value"}
-    path = write_json(tmp_path / "cases.json", one)
+    reduced = {name: value for name, value in CASE.items() if name != "repo_value"}
+    path = write_json(tmp_path / "cases.json", reduced)
     kind = TABLES.kind_of(path)
     assert kind is not None and kind.name == "metric_cases"
     (case,) = METRIC_CASES.read(path).rows

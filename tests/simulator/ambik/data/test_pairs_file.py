@@ -32,7 +32,7 @@ WriteCsv = Callable[..., Path]
 
 
 def faults(path: Path) -> list[tuple[int, str, str]]:
-    return [(one.line, one.task, one.message) for one in read_pairs_file(path).faults]
+    return [(fault.line, fault.task, fault.message) for fault in read_pairs_file(path).faults]
 
 
 def test_a_row_is_read_cell_by_cell(row: NewRow, write: WriteCsv) -> None:
@@ -135,9 +135,9 @@ def test_columns_may_be_spelled_otherwise(row: NewRow, write: WriteCsv, spell: C
     assert is_pairs(header_of(path))
     file = read_pairs_file(path)
     assert file.rows == read_pairs_file(write("b.csv", row())).rows
-    told = [one.message for one in load_report(file).warnings if one.code == "column_form"]
-    assert len(told) == len(COLUMNS)
-    assert told[1] == f"{spell('environment_short')}: this column is read as environment_short"
+    messages = [warning.message for warning in load_report(file).warnings if warning.code == "column_form"]
+    assert len(messages) == len(COLUMNS)
+    assert messages[1] == f"{spell('environment_short')}: this column is read as environment_short"
     # Old names tell the version; capitals do not.
     assert identify(file).version == "other"
 

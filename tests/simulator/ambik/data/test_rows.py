@@ -64,7 +64,7 @@ scenarios = st.builds(
     task=text,
     intended=several,
     location=text,
-    type=text.filter(lambda one: not one.endswith("_task")),
+    type=text.filter(lambda value: not value.endswith("_task")),
     intent=st.none() | intents,
     part=st.none() | st.sampled_from(PARTS),
 )
@@ -199,12 +199,12 @@ def test_what_need_not_be_there_may_be_missing() -> None:
 
 
 def test_records_say_all_there_is_to_say() -> None:
-    for one, record in (
+    for row, record in (
         (replace(PAIR, shortlist_cell="a,b"), pair_record),
         (SCENARIO, scenario_record),
         (DRAFT, draft_record),
     ):
-        assert len(record(one)) == len(type(one).__dataclass_fields__)  # type: ignore[operator]
+        assert len(record(row)) == len(type(row).__dataclass_fields__)  # type: ignore[operator]
 
 
 def test_a_scenario_with_only_a_number_is_restored() -> None:

@@ -31,10 +31,10 @@ def pair(row: NewRow) -> Pair:
 
 
 def test_words_are_counted_by_the_papers_rules() -> None:
-    found = texts(["The red mug, the RED one.", "A mug  here!"])
+    figures = texts(["The red mug, the RED one.", "A mug  here!"])
     # Between single blanks stands an empty part where there are two.
-    assert found["words"] is not None and found["words"].value == (6 + 4) / 2
-    assert (found["total"], found["unique"]) == (9, 6)  # the, red, mug, one, a, here
+    assert figures["words"] is not None and figures["words"].value == (6 + 4) / 2
+    assert (figures["total"], figures["unique"]) == (9, 6)  # the, red, mug, one, a, here
     nothing = texts([])
     assert (nothing["words"], nothing["total"]) == (None, 0)
 
@@ -42,10 +42,15 @@ def test_words_are_counted_by_the_papers_rules() -> None:
 def test_plan_length_is_the_number_of_line_breaks_in_the_cell(row: NewRow, write: WriteCsv) -> None:
     long = "1. Warm the oat milk.\n2. Pour it into the red mug.\n\nEnjoy!\n"
     loaded = read_pairs(write("a.csv", row(), row(id="8", plan_for_clear_task=long)))
-    found = statistics(loaded.pairs, loaded.report.cells)["clear_plans"]
-    assert found["mean"] is not None and found["lines"] is not None
-    assert (found["mean"].value, found["median"], found["least"], found["most"]) == ((1 + 3) / 2, 2.0, 1, 3)
-    assert found["lines"].value == (2 + 3) / 2
+    figures = statistics(loaded.pairs, loaded.report.cells)["clear_plans"]
+    assert figures["mean"] is not None and figures["lines"] is not None
+    assert (figures["mean"].value, figures["median"], figures["least"], figures["most"]) == (
+        (1 + 3) / 2,
+        2.0,
+        1,
+        3,
+    )
+    assert figures["lines"].value == (2 + 3) / 2
     # Without the cells it is one less than steps.
     assert statistics(loaded.pairs)["clear_plans"]["most"] == 2
 
@@ -57,22 +62,22 @@ def test_intents_and_shortlists_are_counted_where_there_are_some(pair: Pair) -> 
         replace(pair, intent=parse_intent("1. Pour.\n2. Stir."), type="safety", shortlist=("a", "b", "c")),
         replace(pair, intent=None, type="safety", shortlist=(), variants=(), step=None),
     ]
-    found = statistics(pairs)
-    assert found["intents"] is not None and (found["intents"].value, found["intents"].n) == (2.0, 2)
-    assert found["intent_counts"] == {1: 1, 3: 1}
-    assert (found["malformed"], found["without_intent"]) == (1, 1)
-    assert found["shortlist"] is not None and found["shortlist"].value == 0.5
-    assert found["shortlist_preferences"] is not None and found["shortlist_preferences"][::3] == (0.5, 2)
-    assert found["shortlist_sizes"] == {2: 1, 3: 1}
-    assert found["variants"] == {0: 1, 2: 3} and found["steps"] == {1: 3}
-    assert found["types"] == {"preferences": 2, "common_sense_knowledge": 0, "safety": 2}
-    assert found["balance"] == {}
+    figures = statistics(pairs)
+    assert figures["intents"] is not None and (figures["intents"].value, figures["intents"].n) == (2.0, 2)
+    assert figures["intent_counts"] == {1: 1, 3: 1}
+    assert (figures["malformed"], figures["without_intent"]) == (1, 1)
+    assert figures["shortlist"] is not None and figures["shortlist"].value == 0.5
+    assert figures["shortlist_preferences"] is not None and figures["shortlist_preferences"][::3] == (0.5, 2)
+    assert figures["shortlist_sizes"] == {2: 1, 3: 1}
+    assert figures["variants"] == {0: 1, 2: 3} and figures["steps"] == {1: 3}
+    assert figures["types"] == {"preferences": 2, "common_sense_knowledge": 0, "safety": 2}
+    assert figures["balance"] == {}
 
 
 def test_nothing_has_no_shares() -> None:
-    found = statistics([])
-    assert (found["shortlist"], found["objects"], found["clear_plans"]["median"]) == (None, None, None)
-    assert set(found["shares"].values()) == {None}
+    figures = statistics([])
+    assert (figures["shortlist"], figures["objects"], figures["clear_plans"]["median"]) == (None, None, None)
+    assert set(figures["shares"].values()) == {None}
 
 
 def test_groups_are_parts_and_types(pair: Pair) -> None:
@@ -125,35 +130,35 @@ def test_faulty_data_have_no_statistics(row: NewRow, write: WriteCsv) -> None:
 
 def test_type_shares_of_the_published_data(published: Path, checks: Checks) -> None:
     check = checks["B1.types_500"]
-    found = statistics(load_pairs(published))
+    figures = statistics(load_pairs(published))
     shares = {
-        kind: round(100 * share.value, 1) for kind, share in found["shares"].items() if share is not None
+        kind: round(100 * share.value, 1) for kind, share in figures["shares"].items() if share is not None
     }
     assert shares == check["reproduced"] == check["expected_paper"]
-    assert list(found["types"].values()) == [236, 199, 65] and list(found["types"]) == list(AMBIGUITIES)
+    assert list(figures["types"].values()) == [236, 199, 65] and list(figures["types"]) == list(AMBIGUITIES)
 
 
 def test_balance_of_the_published_calibration_rows(published: Path, checks: Checks) -> None:
     check = checks["B5.calibration_balance"]
-    found = statistics(load_pairs(published, "calibration"))
+    figures = statistics(load_pairs(published, "calibration"))
     ambiguous, clear = check["reproduced"]["amb (take_amb=1)"], check["reproduced"]["unamb (0)"]
-    assert found["balance"] == {"ambiguous": ambiguous, "clear": clear}
+    assert figures["balance"] == {"ambiguous": ambiguous, "clear": clear}
     assert sum(ambiguous.values()) == sum(clear.values()) == 50
 
 
 def test_words_are_parts_of_the_raw_cells(row: NewRow, write: WriteCsv) -> None:
     path = write("a.csv", row(id="1", ambiguous_task="Fill a mug. ", unambiguous_direct="Fill  the red mug."))
     loaded = read_pairs(path)
-    found = statistics(loaded.pairs, loaded.report.cells)
-    assert found["ambiguous"]["words"] is not None and found["clear"]["words"] is not None
-    assert (found["ambiguous"]["words"].value, found["clear"]["words"].value) == (4, 5)
-    assert (found["ambiguous"]["total"], found["clear"]["total"]) == (3, 4)
+    figures = statistics(loaded.pairs, loaded.report.cells)
+    assert figures["ambiguous"]["words"] is not None and figures["clear"]["words"] is not None
+    assert (figures["ambiguous"]["words"].value, figures["clear"]["words"].value) == (4, 5)
+    assert (figures["ambiguous"]["total"], figures["clear"]["total"]) == (3, 4)
 
 
 def test_words_of_the_published_pairs(published: Path) -> None:
     loaded = read_pairs(published)
-    found = statistics(loaded.pairs, loaded.report.cells)
-    assert found["clear"]["words"] is not None and found["ambiguous"]["words"] is not None
+    figures = statistics(loaded.pairs, loaded.report.cells)
+    assert figures["clear"]["words"] is not None and figures["ambiguous"]["words"] is not None
     # Counted once more straight from the cells: outer blanks make parts, too.
-    assert round(found["clear"]["words"].value, 3) == 35.708
-    assert round(found["ambiguous"]["words"].value, 3) == 27.118
+    assert round(figures["clear"]["words"].value, 3) == 35.708
+    assert round(figures["ambiguous"]["words"].value, 3) == 27.118

@@ -185,8 +185,8 @@ async def test_nothing_that_a_robot_must_not_know_reaches_it(play, item, act, me
     (knows,) = seen
     hidden = asdict(knows)
     assert hidden["item"]["pair"].pop("type") == "preferences"  # the same for everybody
-    told = json.dumps(hidden, default=str).lower()
-    assert not [word for word in HIDDEN if word in told]
+    shown = json.dumps(hidden, default=str).lower()
+    assert not [word for word in HIDDEN if word in shown]
     assert knows.item.member == "ambiguous"
     assert (knows.item.pair.clear, knows.item.pair.clear_plan) == ("", ())
     assert (knows.item.pair.intent, knows.item.pair.variants, knows.item.pair.shortlist) == (None, (), ())
@@ -203,10 +203,10 @@ async def test_of_a_scenario_neither_intent_nor_type_reaches_it(play, scenario, 
 
 
 async def test_with_dialogue_after_the_datas_exchange_is_shown(play, item, clear, act):
-    for one, told in ((item, (item.pair.question, item.pair.answer)), (clear, ("", ""))):
+    for task, exchange in ((item, (item.pair.question, item.pair.answer)), (clear, ("", ""))):
         seen = []
-        played = await play(one, lambda view: seen.append(view.task) or act("Lift it."), dialogue="after")  # noqa: B023
-        assert (seen[0].item.pair.question, seen[0].item.pair.answer) == told
+        played = await play(task, lambda view: seen.append(view.task) or act("Lift it."), dialogue="after")  # noqa: B023
+        assert (seen[0].item.pair.question, seen[0].item.pair.answer) == exchange
         assert played.payload()["dialogue"] == "after"
 
 

@@ -72,8 +72,8 @@ async def test_a_person_as_robot(play, submit, item, act, ask):
         (message("result.action_robot"), "Lift the figs and bow."),
         (message("result.was"), message("result.wrong")),
     ]
-    wish, _, intent, *_, kind = meant.blocks
-    assert wish.rows == [(message("result.wish"), item.pair.clear)]
+    meaning, _, intent, *_, kind = meant.blocks
+    assert meaning.rows == [(message("result.wish"), item.pair.clear)]
     assert [*intent.texts] == ["fig tray", "− zzsecret"]
     assert kind.rows[0][0] == message("type.preferences")
     assert sets.blocks[1].rows[0][1] == item.options[:2]
@@ -83,8 +83,8 @@ async def test_until_the_end_a_robot_sees_nothing_of_the_answer(play, submit, it
     played = await play(item, "person", ["In the tray."] * 2, questions=2)
     for reply in (READY, ask("Which?"), ask("And which?")):
         assert (seen(played.view("robot")).wish, seen(played.view("robot")).detail) == ("", "")
-        told = json.dumps(asdict(played.view("robot")), default=str).lower()
-        assert not [word for word in ("zz", "preferences", "purple", "p1", "ambiguous") if word in told]
+        view = json.dumps(asdict(played.view("robot")), default=str).lower()
+        assert not [word for word in ("zz", "preferences", "purple", "p1", "ambiguous") if word in view]
         played = await submit(played, "robot", reply)
 
 
@@ -234,7 +234,7 @@ async def test_a_form_that_breaks_rules_is_named_field_by_field_and_can_be_mende
     before = list(played.turns)
     with pytest.raises(PairFormError) as broken:
         await submit(played, "annotator", Reply(move={"ambiguous": "Fill it."}))
-    assert {"type", "question", "intent"} <= {one.field for one in broken.value.problems}
+    assert {"type", "question", "intent"} <= {problem.field for problem in broken.value.problems}
     assert played.turns == before
     mended = {
         "type": "preferences",
@@ -261,10 +261,12 @@ async def test_a_form_that_breaks_rules_is_named_field_by_field_and_can_be_mende
         "scene": "a mug, a jar",
         **mended,
     }
-    assert all(one["level"] != "error" for one in payload["problems"])
+    assert all(problem["level"] != "error" for problem in payload["problems"])
 
 
 async def test_rules_that_a_model_breaks_are_logged(play, draft):
     form = Reply(move={"type": "preferences", "ambiguous": "Fill it."})
     payload = (await play(draft, annotator=[form], task="annotate")).payload("annotate")
-    assert {"question", "intent"} <= {one["field"] for one in payload["problems"] if one["level"] == "error"}
+    assert {"question", "intent"} <= {
+        problem["field"] for problem in payload["problems"] if problem["level"] == "error"
+    }

@@ -91,7 +91,7 @@ class Model:
                 table = tuple((letter, -1.0 - (drawn >> place) % 7) for place, letter in enumerate("ABCD"))
             case _:
                 table = (("True", -0.1 - drawn % 3), ("False", -2.0))
-        best = max(table, key=lambda one: one[1])
+        best = max(table, key=lambda pair: pair[1])
         return Completion(text=best[0], logprobs=(TokenLogprob(*best, table),))
 
 
@@ -132,18 +132,18 @@ def console():
 
 
 def test_the_built_in_robots_play_both_members_of_the_test_part(askback, log_path):
-    said = askback("run", "--limit", 12, "--model", "offline/kitchen", "--model", "offline/never-asks")
-    found = runs(log_path)
-    assert [run.config["seats"]["robot"] for run in found.values()] == [
+    output = askback("run", "--limit", 12, "--model", "offline/kitchen", "--model", "offline/never-asks")
+    logged = runs(log_path)
+    assert [run.config["seats"]["robot"] for run in logged.values()] == [
         "offline/kitchen",
         "offline/never-asks",
     ]
-    assert {run.config["planned"] for run in found.values()} == {12}
-    assert {run.config["dataset_version"] for run in found.values()} == {"builtin"}
-    assert "help rate" in said and "AmbDif" in said and "askback report ambik" in said
+    assert {run.config["planned"] for run in logged.values()} == {12}
+    assert {run.config["dataset_version"] for run in logged.values()} == {"builtin"}
+    assert "help rate" in output and "AmbDif" in output and "askback report ambik" in output
     with LogReader(log_path) as reader:
-        for run in found:
-            parts = {(one.item.part, one.item.member) for one in decisions(reader, [run])}
+        for run in logged:
+            parts = {(decision.item.part, decision.item.member) for decision in decisions(reader, [run])}
             assert parts == {("test", "ambiguous"), ("test", "clear")}
             assert not exchanges_of(played_of(reader, [run]))
     again = askback("run", "--limit", 12)
@@ -153,51 +153,51 @@ def test_the_built_in_robots_play_both_members_of_the_test_part(askback, log_pat
 @pytest.mark.parametrize("option", ["--method", "--calibration-limit", "--samples", "--temperature"])
 def test_options_of_methods_are_reported_if_none_is_played(askback, option):
     value = "knowno" if option == "--method" else 3
-    said = askback("run", "--limit", 4, option, value)
-    assert f"{option} has no effect here: it is for models, which play a method" in said
-    assert "not for offline/kitchen" in said
+    output = askback("run", "--limit", 4, option, value)
+    assert f"{option} has no effect here: it is for models, which play a method" in output
+    assert "not for offline/kitchen" in output
 
 
 def test_questions_are_answered_and_reported_before_and_after(askback, log_path):
     askback("run", "--model", "offline/always-asks", "--questions", 1, "--types", "preferences", "--member",
             "ambiguous", "--run", "q")  # fmt: skip
     with LogReader(log_path) as reader:
-        found = exchanges_of(played_of(reader, ["q"]))
-        assert found and all(len(one.questions) == 1 for one in found)
-        assert {one.before.item.type for one in found} == {"preferences"}
-        assert all(one.before.asked and not one.after.asked for one in found)
-        assert (found[0].robot, found[0].user) == ("offline/always-asks", "offline/item")
+        exchanges = exchanges_of(played_of(reader, ["q"]))
+        assert exchanges and all(len(exchange.questions) == 1 for exchange in exchanges)
+        assert {exchange.before.item.type for exchange in exchanges} == {"preferences"}
+        assert all(exchange.before.asked and not exchange.after.asked for exchange in exchanges)
+        assert (exchanges[0].robot, exchanges[0].user) == ("offline/always-asks", "offline/item")
         measured = summary_section(reader, "q").data["exchange"]
         assert measured["asked when needed"].value == 1 and measured["asked when not needed"] is None
-        assert measured["asked when needed"] == wilson(len(found), len(found))
+        assert measured["asked when needed"] == wilson(len(exchanges), len(exchanges))
         assert measured["right after"].value >= measured["right before"].value
         _, baselines = summary_section(reader, "q").tables
         assert all(isinstance(row[1], Interval) and isinstance(row[-1], Interval) for row in baselines.rows)
-    said = askback("score", "q", "--json")
-    (section,) = json.loads(said)["sections"]
+    output = askback("score", "q", "--json")
+    (section,) = json.loads(output)["sections"]
     assert section["data"]["exchange"]["questions"]["value"] == 1
 
 
 def test_a_conformal_method_is_calibrated_first(play, log_path, model):
-    told = play("knowno")
-    assert told == ("t",)
-    found = runs(log_path)
-    assert list(found) == ["t-calibration", "t"]
-    option = found["t"].config["options"]["calibration"]
+    played = play("knowno")
+    assert played == ("t",)
+    logged_runs = runs(log_path)
+    assert list(logged_runs) == ["t-calibration", "t"]
+    option = logged_runs["t"].config["options"]["calibration"]
     with LogReader(log_path) as reader:
         logged = decisions(reader, ["t-calibration"])
-        assert {one.item.part for one in logged} == {"calibration"} and len(logged) == 8
-        assert all(one.asked is None for one in logged)
+        assert {decision.item.part for decision in logged} == {"calibration"} and len(logged) == 8
+        assert all(decision.asked is None for decision in logged)
         made = calibrate(logged, DEFAULT, run="t-calibration")
         assert (option["q_hat"], option["n"], option["rank"]) == (made.q_hat, 8, 8)
         assert calibration_of(reader, "t") == made
-        for one in decisions(reader, ["t"]):
-            assert one.asked == outcome(one, made, DEFAULT).help
-            assert one.item.part == "test"
+        for decision in decisions(reader, ["t"]):
+            assert decision.asked == outcome(decision, made, DEFAULT).help
+            assert decision.item.part == "test"
         report = summary_section(reader, "t").data["calibration"]
         assert (report.n, report.rank, report.q_hat) == (8, 8, made.q_hat)
         json_text(run_summary(reader, BENCHMARK, ["t"]))
-        assert offered_by(reader, "t").keys() == {one.item.id for one in decisions(reader, ["t"])}
+        assert offered_by(reader, "t").keys() == {decision.item.id for decision in decisions(reader, ["t"])}
         first = decisions(reader, ["t"])[0]
         shown = conformal_sets(reader, replace(first.item, options=("Something for people.",)))
         assert shown == (("t", outcome(first, made, DEFAULT).predicted),)
@@ -249,13 +249,13 @@ def test_thresholds_can_be_changed_without_another_calibration(play, log_path, m
 
 @pytest.mark.slow
 def test_several_methods_each_have_their_calibration(play, log_path):
-    told = play("knowno", "lap", "lofreecp", "binary", "nohelp")
-    assert told == ("t-knowno", "t-lap", "t-lofreecp", "t-binary", "t-nohelp")
-    assert [run for run in runs(log_path) if run not in told] == [
+    played = play("knowno", "lap", "lofreecp", "binary", "nohelp")
+    assert played == ("t-knowno", "t-lap", "t-lofreecp", "t-binary", "t-nohelp")
+    assert [run for run in runs(log_path) if run not in played] == [
         "t-knowno-calibration", "t-lap-calibration", "t-lofreecp-calibration",
     ]  # fmt: skip
     with LogReader(log_path) as reader:
-        for run in told:
+        for run in played:
             lines = list(form_lines(reader, run))
             assert len(lines) == 12
             for line in lines:
@@ -265,7 +265,7 @@ def test_several_methods_each_have_their_calibration(play, log_path):
         assert lap["affordance"].keys() == lap["scores"].keys() == lap["options"].keys()
         assert set(lap["decoding"]) == {"generate", "choose", "afford"}
         assert lap["expected_help"] == (lap["type"] == "preferences")
-        assert [one["role"] for one in lap["prompts"]][:2] == ["generate", "choose"]
+        assert [prompt["role"] for prompt in lap["prompts"]][:2] == ["generate", "choose"]
         loose = next(iter(form_lines(reader, "t-lofreecp")))
         assert (
             sum(loose["samples"].values()) <= 20 and loose["similarities"].keys() == loose["samples"].keys()
@@ -275,10 +275,10 @@ def test_several_methods_each_have_their_calibration(play, log_path):
 
 @pytest.mark.slow
 def test_others_score_what_one_process_does(play, log_path):
-    told = play("binary")
+    played = play("binary")
     with LogReader(log_path) as reader:
         alone, shared = (
-            [replace(score, created_at="") for score in score_run(reader, BENCHMARK, told[0], engine)]
+            [replace(score, created_at="") for score in score_run(reader, BENCHMARK, played[0], engine)]
             for engine in (Engine(), Engine(workers=2))
         )
     assert alone and shared == alone
@@ -287,9 +287,9 @@ def test_others_score_what_one_process_does(play, log_path):
 def test_a_run_that_is_there_serves_as_calibration(play, log_path):
     play("knowno", name="a")
     play("knowno", name="b", calibration=("a-calibration",))
-    found = runs(log_path)
-    assert "b-calibration" not in found
-    assert found["b"].config["options"]["calibration"]["run"] == "a-calibration"
+    logged_runs = runs(log_path)
+    assert "b-calibration" not in logged_runs
+    assert logged_runs["b"].config["options"]["calibration"]["run"] == "a-calibration"
 
 
 @pytest.mark.parametrize(
@@ -346,10 +346,10 @@ def test_a_calibration_that_failed_is_played_again_before_the_test(play, log_pat
 def test_forms_are_filled_in_by_annotators_only(askback, log_path, tmp_path):
     script = tmp_path / "forms.yaml"
     script.write_text("- {delete: It is absurd.}\n", encoding="utf-8")
-    said = askback("run", "--task", "annotate", "--model", f"script:{script}", "--limit", 3, "--run", "f")
-    assert "3 forms" in said
+    output = askback("run", "--task", "annotate", "--model", f"script:{script}", "--limit", 3, "--run", "f")
+    assert "3 forms" in output
     with LogReader(log_path) as reader:
-        assert [one.delete for one in forms(reader, ["f"])] == ["It is absurd."] * 3
+        assert [form.delete for form in forms(reader, ["f"])] == ["It is absurd."] * 3
         assert reader.run("f").config["seats"] == {"annotator": f"script:{script}"}
         (line, *_) = form_lines(reader, "f")
         assert (line["form"]["delete"], line["seat"]) == ("It is absurd.", "annotator")
@@ -358,13 +358,13 @@ def test_forms_are_filled_in_by_annotators_only(askback, log_path, tmp_path):
 
 def test_methods_without_probabilities_are_refused_by_name(askback, log_path, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    said = askback("run", "--model", "anthropic/claude-sonnet-4-5", "--method", "knowno", error=InputError)
-    assert "KnowNo" in said and "anthropic/claude-sonnet-4-5" in said and "--chooser" in said
+    message = askback("run", "--model", "anthropic/claude-sonnet-4-5", "--method", "knowno", error=InputError)
+    assert "KnowNo" in message and "anthropic/claude-sonnet-4-5" in message and "--chooser" in message
     assert not log_path.exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--method", "guess"), "known are knowno"),
         (("--types", "sweet"), "the types are preferences"),
@@ -378,26 +378,29 @@ def test_methods_without_probabilities_are_refused_by_name(askback, log_path, mo
         (("--data", "nowhere"), "nowhere"),
     ],
 )
-def test_errors_are_reported_before_anything_is_played(askback, log_path, arguments, said):
-    assert said in askback("run", *arguments, error=InputError)
+def test_errors_are_reported_before_anything_is_played(askback, log_path, arguments, message):
+    assert message in askback("run", *arguments, error=InputError)
     assert not log_path.exists() or not runs(log_path)
 
 
 def test_scenarios_that_are_all_for_calibration_can_be_divided(monkeypatch):
-    some = [replace(one, id=str(place), part="calibration") for place, one in enumerate(load_scenarios()[:6])]
-    monkeypatch.setattr("simulator.ambik.selection.load_scenarios", lambda data: tuple(some))
+    scenarios = [
+        replace(scenario, id=str(place), part="calibration")
+        for place, scenario in enumerate(load_scenarios()[:6])
+    ]
+    monkeypatch.setattr("simulator.ambik.selection.load_scenarios", lambda data: tuple(scenarios))
     chosen = KitchenSelection(dataset="knowno", calibration_limit=4)
-    assert [one.scenario.id for one in chosen.calibrating()] == ["0", "1", "2", "3"]
-    assert [one.scenario.id for one in chosen.tests()] == ["4", "5"]
+    assert [item.scenario.id for item in chosen.calibrating()] == ["0", "1", "2", "3"]
+    assert [item.scenario.id for item in chosen.tests()] == ["4", "5"]
     for limit in (None, 6):
         with pytest.raises(InputError, match="--calibration-limit N"):
             chosen.model_copy(update={"calibration_limit": limit}).tests()
 
 
 def test_reading_the_command_line():
-    some = KitchenSelection(method="lap, KnowNo", types="common-sense-knowledge,safety")
-    assert (some.methods, some.named) == (("knowno", "lap"), True)
-    assert some.named_types == ("common_sense_knowledge", "safety")
+    selection = KitchenSelection(method="lap, KnowNo", types="common-sense-knowledge,safety")
+    assert (selection.methods, selection.named) == (("knowno", "lap"), True)
+    assert selection.named_types == ("common_sense_knowledge", "safety")
     assert not KitchenSelection().named
     assert not KitchenSelection(method="ALL").named
     assert KitchenSelection(method="ALL").methods == KitchenSelection().methods

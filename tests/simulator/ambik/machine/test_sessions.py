@@ -102,16 +102,16 @@ async def test_free_play_as_robot(server):
     assert {score.metric for score in server.reader.scores()} >= {"chr", "right_after"}
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "I mean the "), ("zh", "我指的是 ")])
-async def test_the_meaning_of_a_scenario_is_in_the_episodes_language(server, scenario, language, said):
+@pytest.mark.parametrize(("language", "words"), [("en", "I mean the "), ("zh", "我指的是 ")])
+async def test_the_meaning_of_a_scenario_is_in_the_episodes_language(server, scenario, language, words):
     offered = replace(scenario, options=("Put the pear in the top drawer.",))
     options = {"task": "decide", "questions": 1, "language": language}
     seats = {"robot": "person", "user": "offline/item"}
     episode = await server.sessions.start_item(offered, seats, options, name="robot")
     await to_the_end(server, episode, "robot")
     _, _, meant, _ = (await server.sessions.replay(episode, "robot")).blocks
-    wish = meant.blocks[0]
-    assert wish.rows[0][1].startswith(said) and wish.language == language
+    meaning = meant.blocks[0]
+    assert meaning.rows[0][1].startswith(words) and meaning.language == language
 
 
 @pytest.mark.parametrize("type", ["unambiguous_direct", *AMBIGUITIES, "any"])
@@ -127,8 +127,8 @@ async def test_free_play_as_user_and_as_annotator(server):
         seat="user", others={"robot": "offline/always-asks"}, rules={"type": "preferences"}
     )
     assert await to_the_end(server, episode, "user") == ["instructions", "answer"]
-    said = [turn.payload["kind"] for turn in server.reader.turns(episode)]
-    assert said == ["ready", "decide", "answer", "decide"]
+    kinds = [turn.payload["kind"] for turn in server.reader.turns(episode)]
+    assert kinds == ["ready", "decide", "answer", "decide"]
     run = server.reader.episode(episode).run_id
     (exchange,) = exchanges_of(played_of(server.reader, [run]))
     assert exchange.questions[0][1] == "The one on the left."
@@ -217,9 +217,11 @@ async def test_a_study_from_its_first_set_to_its_last(server):
     assert (await sessions.next_set(entry.episode_id)).refusal == "done"
     seats = {"robot": "person", "user": "offline/item"}
     assert server.reader.run("study-s").config["seats"] == seats
-    found = decisions(server.reader, ["study-s"])
-    assert len({one.item.pair.id for one in found}) == 3
-    assert {one.generator for one in found} == {server.reader.episodes("study-s")[0].participant_id}
+    logged = decisions(server.reader, ["study-s"])
+    assert len({decision.item.pair.id for decision in logged}) == 3
+    assert {decision.generator for decision in logged} == {
+        server.reader.episodes("study-s")[0].participant_id
+    }
     with pytest.raises(ConflictError):
         await sessions.replay(entry.episode_id, "robot")
 
@@ -274,8 +276,8 @@ async def test_people_who_do_not_consent_or_withdraw_leave_nothing(server):
     await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": [], "act": "milk"}))
     await sessions.withdraw(entry.episode_id)
     erase_due(server.reader.path)
-    told = json.dumps([asdict(turn) for turn in server.reader.turns(entry.episode_id)])
-    assert "Zzwords" not in told and "milk" not in told and marked[0] not in told
+    turns = json.dumps([asdict(turn) for turn in server.reader.turns(entry.episode_id)])
+    assert "Zzwords" not in turns and "milk" not in turns and marked[0] not in turns
     assert not decisions(server.reader, ["study-s"])
 
 
@@ -286,19 +288,19 @@ async def test_annotators_in_a_study(server):
         stages = await to_the_end(server, entry.episode_id, "annotator")
         assert stages == ["consent", "instructions", "annotate"]
     assert len(forms(server.reader, ["study-s"])) == 2
-    assert len({one.annotator for one in forms(server.reader, ["study-s"])}) == 2
+    assert len({form.annotator for form in forms(server.reader, ["study-s"])}) == 2
     assert sessions.completion(entry.episode_id).code == "C"
 
 
 def test_the_built_in_studies_are_sound():
-    assert [(one.id, one.seat) for one in builtin_studies("ambik")] == [
+    assert [(study.id, study.seat) for study in builtin_studies("ambik")] == [
         ("ambik-annotate", "annotator"), ("ambik-pair", ""), ("ambik-robot", "robot"), ("ambik-user", "user"),
     ]  # fmt: skip
     assert not check_studies(find_studies(catalog.find("ambik").folder))
-    for one in builtin_studies("ambik"):
-        quota_of(one, KitchenStudy(one).cells)
-        assert {*one.people} <= {*load_machine("ambik").seats}
-    robot = next(one for one in builtin_studies("ambik") if one.seat == "robot")
+    for study in builtin_studies("ambik"):
+        quota_of(study, KitchenStudy(study).cells)
+        assert {*study.people} <= {*load_machine("ambik").seats}
+    robot = next(study for study in builtin_studies("ambik") if study.seat == "robot")
     items = KitchenStudy(robot).items
     kinds = Counter((item.pair.type, item.member) for item in items.values())
     assert set(kinds.values()) == {3} and len(kinds) == 6
@@ -310,20 +312,20 @@ def test_the_built_in_studies_are_sound():
 @pytest.mark.each("number", [1, 5, 6, 24])
 def test_tasks_are_balanced_and_of_different_pairs_where_they_can_be(number):
     pairs = load_pairs()
-    found = draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
-    assert found == draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
-    assert len(set((pair.id, member) for pair, member in found)) == number
-    assert len({pair.id for pair, _ in found}) == number
-    counts = Counter((pair.type, member) for pair, member in found)
+    tasks = draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    assert tasks == draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    assert len(set((pair.id, member) for pair, member in tasks)) == number
+    assert len({pair.id for pair, _ in tasks}) == number
+    counts = Counter((pair.type, member) for pair, member in tasks)
     assert max(counts.values()) - min((*counts.values(), number // 6)) <= 1
 
 
 @pytest.mark.parametrize("number", [None, 10_000])
 def test_never_are_both_members_of_a_pair_drawn(number):
     pairs = load_pairs()
-    found = draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
-    assert sorted(pair.id for pair, _ in found) == sorted(pair.id for pair in pairs)
-    counts = Counter((pair.type, member) for pair, member in found)
+    tasks = draw_tasks(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    assert sorted(pair.id for pair, _ in tasks) == sorted(pair.id for pair in pairs)
+    counts = Counter((pair.type, member) for pair, member in tasks)
     assert all(abs(counts[kind, "clear"] - counts[kind, "ambiguous"]) <= 1 for kind in AMBIGUITIES)
     alone = draw_tasks(pairs, ["safety"], ["clear"], number, seed=3)
     assert {(pair.type, member) for pair, member in alone} == {("safety", "clear")}
@@ -341,7 +343,7 @@ def test_what_is_offered(pair):
 
 
 @pytest.mark.each(
-    ("seat", "settings", "said"),
+    ("seat", "settings", "message"),
     [
         ("robot", {"unheard": 1}, "unknown key"),
         ("robot", {"task": "sing"}, "task"),
@@ -364,8 +366,8 @@ def test_what_is_offered(pair):
         ("robot", {"data": 3}, "data"),
     ],
 )
-def test_studies_with_invalid_settings_are_refused(seat, settings, said):
-    with pytest.raises(InputError, match=said):
+def test_studies_with_invalid_settings_are_refused(seat, settings, message):
+    with pytest.raises(InputError, match=message):
         _ = KitchenStudy(study(seat, settings=settings)).settings
 
 
@@ -378,7 +380,7 @@ async def test_options_of_a_run_come_from_the_sessions_log(server):
     with pytest.raises(InputError, match="has none for the item"):
         server.again(study(id="b", settings={"options": "study-a"}))
     server.start(of_the_run)
-    (marked,) = {one.chosen for one in decisions(server.reader, ["study-a"])}
+    (marked,) = {decision.chosen for decision in decisions(server.reader, ["study-a"])}
     entry = await server.enter("bob", "b")
     assert server.item(entry.episode_id).options == marked
     assert KitchenStudy(of_the_run).cells == ((item.id,),)

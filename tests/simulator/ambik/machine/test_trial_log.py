@@ -62,9 +62,9 @@ def made(draw):
 @settings(max_examples=120, deadline=None)
 def test_a_decision_comes_back_as_it_went(fields):
     item = PairItem(pair=None, member="clear")
-    one = Decision(episode_id="e", run="r", item=item, **fields)
-    payload = json.loads(json.dumps(decision_payload(one), allow_nan=False))
-    assert read_decision(payload, item, episode_id="e", run="r") == replace(one, asked=None)
+    decision = Decision(episode_id="e", run="r", item=item, **fields)
+    payload = json.loads(json.dumps(decision_payload(decision), allow_nan=False))
+    assert read_decision(payload, item, episode_id="e", run="r") == replace(decision, asked=None)
 
 
 @pytest.mark.each(
@@ -84,9 +84,11 @@ def test_a_method_s_decision_that_cannot_be_read_is_malformed(decision, message)
     assert (refused.value.cause, refused.value.code) == ("robot", "malformed")
 
 
-@pytest.mark.parametrize("one", [DEFAULT, Settings(not_listed=True, target_success=0.9, icr="best_option")])
-def test_settings_and_calibrations_come_back_as_they_went(one):
-    assert read_settings(json.loads(json.dumps(settings_option(one)))) == one
+@pytest.mark.parametrize(
+    "record", [DEFAULT, Settings(not_listed=True, target_success=0.9, icr="best_option")]
+)
+def test_settings_and_calibrations_come_back_as_they_went(record):
+    assert read_settings(json.loads(json.dumps(settings_option(record)))) == record
     for q_hat in (0.25, float("inf")):
         made = Calibrated(q_hat=q_hat, n=7, epsilon=0.2, rank=7, run="c")
         option = json.loads(json.dumps(calibration_option(made), allow_nan=False))
@@ -95,7 +97,7 @@ def test_settings_and_calibrations_come_back_as_they_went(one):
 
 
 def test_options_with_the_same_text_get_the_smallest_value(item):
-    one = Decision(
+    decision = Decision(
         episode_id="e",
         run="",
         item=item,
@@ -103,7 +105,7 @@ def test_options_with_the_same_text_get_the_smallest_value(item):
         options={"A": "Lift it.", "B": "Lift it."},
         tokens=(("A", -3.0), ("B", -0.1)),
     )
-    payload = score_candidates(prepare(one, Options().settings), Options())
+    payload = score_candidates(prepare(decision, Options().settings), Options())
     assert payload["nonconformity"] == {"Lift it.": pytest.approx(1 - 1 / (1 + 2.718281828 ** (-2.9 / 5)))}
 
 
@@ -122,42 +124,42 @@ async def test_scores_of_a_person_who_asks_and_then_acts(play, item, act, ask):
 
 async def test_scores_of_who_acts_wrongly_where_asking_was_needed(play, item, clear, act):
     played = await play(item, [act("Lift the date tray.")], questions=1)
-    found = values(item, played.turns)
-    assert (found["hr"], found["chr"], found["questions"]) == (0, 0, 0)
-    assert (found["icr"], found["right_before"], found["right_after"]) == (0.5, 0, 0)
-    assert (found["covered"], found["ssc"]) == (1, 0.5)
-    found = values(clear, (await play(clear, [act("Lift the fig tray.")])).turns)
-    assert (found["chr"], found["needed"], found["ssc"], found["right_after"]) == (1, 0, None, 1)
+    scores = values(item, played.turns)
+    assert (scores["hr"], scores["chr"], scores["questions"]) == (0, 0, 0)
+    assert (scores["icr"], scores["right_before"], scores["right_after"]) == (0.5, 0, 0)
+    assert (scores["covered"], scores["ssc"]) == (1, 0.5)
+    scores = values(clear, (await play(clear, [act("Lift the fig tray.")])).turns)
+    assert (scores["chr"], scores["needed"], scores["ssc"], scores["right_after"]) == (1, 0, None, 1)
 
 
 async def test_scores_of_methods(play, item, knowno, decided):
     calibrating = await play(item, [knowno], method="knowno")
     assert values(item, calibrating.turns) == {"right_before": 1.0}
     asking = await play(item, [knowno], method="knowno", calibration={**Q_HAT, "q_hat": 0.7})
-    found = values(item, asking.turns)
-    assert (found["set_size"], found["hr"], found["chr"], found["ssc"]) == (2, 1, 1, 1)
-    assert (found["right_before"], found["right_after"]) == (1, None)
+    scores = values(item, asking.turns)
+    assert (scores["set_size"], scores["hr"], scores["chr"], scores["ssc"]) == (2, 1, 1, 1)
+    assert (scores["right_before"], scores["right_after"]) == (1, None)
     unsure = decided("binary", action="Lift the fig tray.", certainty="uncertain")
-    found = values(item, (await play(item, [unsure], method="binary")).turns)
-    assert (found["set_size"], found["hr"], found["chr"]) == (1, 1, 1)
+    scores = values(item, (await play(item, [unsure], method="binary")).turns)
+    assert (scores["set_size"], scores["hr"], scores["chr"]) == (1, 1, 1)
     helpless = decided("nohelp", action="Lift the fig tray.")
-    found = values(item, (await play(item, [helpless], method="nohelp")).turns)
-    assert (found["hr"], found["chr"], found["icr"]) == (0, 0, 1)
+    scores = values(item, (await play(item, [helpless], method="nohelp")).turns)
+    assert (scores["hr"], scores["chr"], scores["icr"]) == (0, 0, 1)
 
 
 async def test_after_the_dialogue_asking_is_wrong(play, item, ask):
     played = await play(item, [ask("Which?", *item.options[:2])], dialogue="after")
-    found = values(item, played.turns)
-    assert (found["chr"], found["needed"]) == (0, 0)
+    scores = values(item, played.turns)
+    assert (scores["chr"], scores["needed"]) == (0, 0)
 
 
 async def test_scores_of_scenarios_and_forms(play, scenario, draft, act):
     from simulator.seats import Reply
 
     played = await play(scenario, [act("Put the pear in the top drawer.")])
-    found = values(scenario, played.turns)
-    assert (found["covered"], found["chr"], found["needed"], found["icr"]) == (1, None, None, None)
-    assert found["right_before"] == found["right_after"] == 1
+    scores = values(scenario, played.turns)
+    assert (scores["covered"], scores["chr"], scores["needed"], scores["icr"]) == (1, None, None, None)
+    assert scores["right_before"] == scores["right_after"] == 1
     played = await play(scenario, [act("Put the pear in the bottom drawer.")])
     assert values(scenario, played.turns)["right_after"] == 0
     played = await play(draft, annotator=[Reply(move={"delete": "absurd"})], task="annotate")

@@ -12,7 +12,7 @@ from simulator.ambik.scenes import Scene
 TASK = "Kitchen Robot, please pour cherry juice into the tall glass."
 PLAN = "1. Take the tall glass.\n2. Pour cherry juice into the tall glass.\n3. Serve it."
 REWRITTEN = "1. Take the tall glass.\n2. Pour juice into the tall glass.\n3. Serve it."
-SAID = {
+REPLIES = {
     "task": TASK,
     "plan": PLAN,
     "rewrite": REWRITTEN,
@@ -32,17 +32,17 @@ class Writer:
     """A script for a model.
 
     Attributes:
-        said: role -> text, or a function of the request.
+        replies: role -> text, or a function of the request.
         asked: all requests.
     """
 
-    said: dict
+    replies: dict
     asked: list = field(default_factory=list)
 
     def __call__(self, request):
         self.asked.append(request)
-        said = self.said[request.purpose.removeprefix("ambik.new_")]
-        return said(request) if callable(said) else said
+        reply = self.replies[request.purpose.removeprefix("ambik.new_")]
+        return reply(request) if callable(reply) else reply
 
     def roles(self):
         return [request.purpose.removeprefix("ambik.new_") for request in self.asked]
@@ -65,7 +65,7 @@ def scene():
 
 @pytest.fixture
 def writer():
-    return lambda **said: Writer({**SAID, **said})
+    return lambda **replies: Writer({**REPLIES, **replies})
 
 
 @pytest.fixture
@@ -79,4 +79,4 @@ def fitting():
         return "Task: Please put something on the kitchen table.\nQuestion: What?\nAnswer: The first thing."
 
     kinds = ("preferences", "common_sense_knowledge", "safety")
-    return Writer({**SAID, "task": task, **dict.fromkeys(kinds, candidate)})
+    return Writer({**REPLIES, "task": task, **dict.fromkeys(kinds, candidate)})

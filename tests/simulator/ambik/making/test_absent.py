@@ -54,16 +54,16 @@ def test_what_may_mean_something_of_the_scene_is_there(text):
     ],
 )
 def test_things_that_a_model_made_up_are_reported(text, names):
-    assert tuple(name.casefold() for name in absent(text, SCENE)) == tuple(one.casefold() for one in names)
+    assert tuple(name.casefold() for name in absent(text, SCENE)) == tuple(name.casefold() for name in names)
 
 
 def test_no_built_in_task_names_what_is_not_there():
-    assert {pair.id: found for pair in load_pairs() if (found := absent(pair.clear, pair.objects))} == {}
+    assert {pair.id: names for pair in load_pairs() if (names := absent(pair.clear, pair.objects))} == {}
 
 
 def test_the_faulty_drafts_are_found():
-    found = {one.id: absent(one.clear, one.objects) for one in load_drafts()}
-    assert {id: names for id, names in found.items() if names} == {
+    absent_things = {draft.id: absent(draft.clear, draft.objects) for draft in load_drafts()}
+    assert {id: names for id, names in absent_things.items() if names} == {
         "d02": ("colander",),
         "d10": ("wire rack",),
     }

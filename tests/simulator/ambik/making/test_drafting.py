@@ -64,11 +64,11 @@ def test_the_plan_is_rewritten_for_the_first_candidate_that_differs(play, writer
 def test_tasks_are_drawn_and_the_rest_is_not(play, writer, scene):
     script = writer()
     play(script, Decoding(temperature=0.9, max_tokens=77))
-    assert [one.temperature for one in script.asked] == [0.9, 0, 0, 0, 0, 0]
-    assert {one.max_tokens for one in script.asked} == {77}
-    assert len({one.seed for one in script.asked}) == 6
-    assert all(one.prompt_version and one.stop == ("\nScene:",) for one in script.asked)
-    assert all(scene.words in one.messages[-1].content for one in script.asked)
+    assert [request.temperature for request in script.asked] == [0.9, 0, 0, 0, 0, 0]
+    assert {request.max_tokens for request in script.asked} == {77}
+    assert len({request.seed for request in script.asked}) == 6
+    assert all(request.prompt_version and request.stop == ("\nScene:",) for request in script.asked)
+    assert all(scene.words in request.messages[-1].content for request in script.asked)
 
 
 def test_a_task_that_names_missing_things_is_dropped_and_reported(play, writer):
@@ -85,12 +85,12 @@ def test_another_task_is_asked_for_where_that_is_wanted(play, writer):
     script = writer(task=lambda request: next(tasks))
     made = play(script, Decoding(tries=3))
     assert made.draft.clear == CLEAR
-    assert [(one.reason, one.names) for one in made.dropped] == [
+    assert [(drop.reason, drop.names) for drop in made.dropped] == [
         ("not in the scene", ("egg",)),
         ("no task", ()),
     ]
     drawn = script.asked[:3]
-    assert len({(one.seed, one.repeat) for one in drawn}) == 3
+    assert len({(request.seed, request.repeat) for request in drawn}) == 3
 
 
 def test_more_tries_go_on_where_fewer_ended(play, writer):
@@ -109,7 +109,7 @@ def test_candidates_that_cannot_be_read_are_left_out(play, writer):
 def test_without_any_candidate_there_is_no_draft(play, writer):
     script = writer(**dict.fromkeys(ORDER, "no"))
     made = play(script)
-    assert made.draft is None and [one.reason for one in made.dropped] == ["no candidate"]
+    assert made.draft is None and [drop.reason for drop in made.dropped] == ["no candidate"]
     assert "rewrite" not in script.roles()
 
 
@@ -134,13 +134,13 @@ def test_things_that_a_plan_makes_up_are_reported_but_kept(play, writer):
 
 
 def test_plans_that_do_not_part(play, writer):
-    made = play(writer(rewrite=writer().said["plan"]))
+    made = play(writer(rewrite=writer().replies["plan"]))
     assert made.step is None and made.rewritten == "common_sense_knowledge"
 
 
 def test_a_refusal_is_recorded_and_not_asked_again(play, writer):
     made = play(writer(task=lambda request: Refused("no", text="")))
-    assert [one.reason for one in made.dropped] == ["refused"]
+    assert [drop.reason for drop in made.dropped] == ["refused"]
     assert play() == made
     made = play(writer(safety=lambda request: Refused("no", text="")), where="other.jsonl")
     assert tuple(made.draft.candidates) == ("common_sense_knowledge", "preferences")
@@ -173,7 +173,14 @@ def test_another_command_has_other_answers():
     assert key_prefix("a", usual) == key_prefix("a", replace(usual, tries=9))
     others = [replace(usual, seed=1), replace(usual, temperature=0.1), replace(usual, language="zh")]
     assert (
-        len({key_prefix("a", usual), key_prefix("b", usual), *(key_prefix("a", one) for one in others)}) == 5
+        len(
+            {
+                key_prefix("a", usual),
+                key_prefix("b", usual),
+                *(key_prefix("a", settings) for settings in others),
+            }
+        )
+        == 5
     )
 
 
@@ -181,15 +188,15 @@ def test_models_that_only_continue_texts_read_one_text(play, writer):
     script = writer()
     made = play(script, capabilities=Capabilities(plain=True, schema=False))
     assert made.draft is not None
-    assert all(one.plain and len(one.messages) == 1 for one in script.asked)
+    assert all(request.plain and len(request.messages) == 1 for request in script.asked)
     assert script.asked[0].messages[0].content.endswith("cherry juice, pear juice\nTask:\n")
 
 
 @pytest.mark.each("language", ["en", "zh"])
 @pytest.mark.each("role", ROLES)
 def test_prompts_show_worked_examples_and_end_with_the_scene(role, language, scene):
-    told = {"scene": scene.words, "task": CLEAR, "plan": ("Do <<<user>>> it.",), "ambiguous": "Pour juice."}
-    asked = new_prompt(role, language, **told)
+    parts = {"scene": scene.words, "task": CLEAR, "plan": ("Do <<<user>>> it.",), "ambiguous": "Pour juice."}
+    asked = new_prompt(role, language, **parts)
     kinds = [message.role for message in asked.messages]
     assert kinds[0] == "system" and kinds[1:] == ["user", "assistant"] * (len(kinds) // 2 - 1) + ["user"]
     assert len(kinds) >= 6 and asked.shared == len(kinds) - 1

@@ -68,17 +68,17 @@ def test_without_a_model_there_are_only_scenes(run):
 def test_from_scenes_to_a_study(run):
     done = run("--scenes", 4, "--out", "new")
     assert done.exit_code == 0, done.output
-    found = counts(done.output)
-    assert (found["scenes"], found["tasks asked for"], found["drafts"]) == (4, 4, 4)
-    assert found["with candidates that all repeat the task"] == 0
-    assert [found[f"with a candidate: {kind}"] for kind in AMBIGUITIES] == [4, 4, 4]
-    assert found["with the plan of: safety"] == 4 and found["with two plans that differ"] == 4
+    numbers = counts(done.output)
+    assert (numbers["scenes"], numbers["tasks asked for"], numbers["drafts"]) == (4, 4, 4)
+    assert numbers["with candidates that all repeat the task"] == 0
+    assert [numbers[f"with a candidate: {kind}"] for kind in AMBIGUITIES] == [4, 4, 4]
+    assert numbers["with the plan of: safety"] == 4 and numbers["with two plans that differ"] == 4
     drafts = load_drafts("new/drafts.jsonl")
     scenes = draw_scenes(4, 0)
-    assert [(one.id, one.objects, one.scene) for one in drafts] == [
-        (one.id, one.objects, one.words) for one in scenes
+    assert [(draft.id, draft.objects, draft.scene) for draft in drafts] == [
+        (scene.id, scene.objects, scene.words) for scene in scenes
     ]
-    assert all(one.plan and one.ambiguous_plan and len(one.candidates) == 3 for one in drafts)
+    assert all(draft.plan and draft.ambiguous_plan and len(draft.candidates) == 3 for draft in drafts)
     (first, *_) = lines("new/drafts.jsonl")
     assert (first["model"], first["step"], first["rewritten"]) == ("offline/script", 1, "safety")
     assert lines("new/dropped.jsonl") == []
@@ -96,35 +96,37 @@ def test_the_study_gives_each_draft_to_two_annotators(run):
 def test_dropped_tasks_are_reported(run, fitting):
     def task(request):
         return (
-            "Fry the bacon on the stove." if "s0-0002" in wanted(request) else fitting.said["task"](request)
+            "Fry the bacon on the stove." if "s0-0002" in ids(request) else fitting.replies["task"](request)
         )
 
-    wanted = scene_ids(draw_scenes(3, 0))
-    done = run("--scenes", 3, "--out", "new", script=type(fitting)({**fitting.said, "task": task}))
+    ids = scene_ids(draw_scenes(3, 0))
+    done = run("--scenes", 3, "--out", "new", script=type(fitting)({**fitting.replies, "task": task}))
     assert done.exit_code == 0, done.output
-    found = counts(done.output)
-    assert (found["dropped: not in the scene"], found["drafts"]) == (1, 2)
+    numbers = counts(done.output)
+    assert (numbers["dropped: not in the scene"], numbers["drafts"]) == (1, 2)
     assert "s0-0002: names things not in the scene (bacon, stove): Fry the bacon on the stove." in done.output
     (row,) = lines("new/dropped.jsonl")
     assert (row["scene"], row["reason"], row["names"]) == ("s0-0002", "not in the scene", ["bacon", "stove"])
-    assert [one.id for one in load_drafts("new/drafts.jsonl")] == ["s0-0001", "s0-0003"]
+    assert [draft.id for draft in load_drafts("new/drafts.jsonl")] == ["s0-0001", "s0-0003"]
 
 
 def scene_ids(scenes):
     """Return a function for the ids of the scenes that a request is about."""
 
     def ids(request):
-        return [one.id for one in scenes if one.words in request.messages[-1].content]
+        return [scene.id for scene in scenes if scene.words in request.messages[-1].content]
 
     return ids
 
 
 def test_candidates_that_only_repeat_the_task_are_reported(run, fitting):
-    said = dict.fromkeys(AMBIGUITIES, lambda request: f"Task: {clear(request)}\nQuestion: What?\nAnswer: It.")
-    done = run("--scenes", 3, "--out", "new", script=type(fitting)({**fitting.said, **said}))
-    found = counts(done.output)
-    assert (found["drafts"], found["with candidates that all repeat the task"]) == (3, 3)
-    assert found["with two plans that differ"] == 0
+    replies = dict.fromkeys(
+        AMBIGUITIES, lambda request: f"Task: {clear(request)}\nQuestion: What?\nAnswer: It."
+    )
+    done = run("--scenes", 3, "--out", "new", script=type(fitting)({**fitting.replies, **replies}))
+    numbers = counts(done.output)
+    assert (numbers["drafts"], numbers["with candidates that all repeat the task"]) == (3, 3)
+    assert numbers["with two plans that differ"] == 0
 
 
 def clear(request):
@@ -134,7 +136,7 @@ def clear(request):
 def test_nothing_left_is_a_failure_and_leaves_no_old_study(run, fitting):
     assert run("--scenes", 1, "--out", "new").exit_code == 0
     Path("new/answers.jsonl").unlink()
-    script = type(fitting)({**fitting.said, "task": "Fry the bacon on the stove."})
+    script = type(fitting)({**fitting.replies, "task": "Fry the bacon on the stove."})
     done = run("--scenes", 1, "--tries", 2, "--out", "new", script=script)
     assert done.exit_code == 1 and "nothing to annotate" in done.output
     assert sorted(path.name for path in Path("new").iterdir()) == [

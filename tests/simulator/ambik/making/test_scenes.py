@@ -47,23 +47,25 @@ def test_articles(name, words):
 def test_a_scene_is_of_two_to_five_groups_of_each_kind():
     numbers = {kind: Counter() for kind in KINDS}
     for scene in SCENES:
-        groups = tuple(dict.fromkeys(GROUP[one] for one in scene.objects))
+        groups = tuple(dict.fromkeys(GROUP[name] for name in scene.objects))
         assert tuple(group.name for group in groups) == scene.groups
         for kind in KINDS:
             numbers[kind][sum(group.kind == kind for group in groups)] += 1
-    assert {kind: sorted(found) for kind, found in numbers.items()} == {kind: [2, 3, 4, 5] for kind in KINDS}
+    assert {kind: sorted(counts) for kind, counts in numbers.items()} == {
+        kind: [2, 3, 4, 5] for kind in KINDS
+    }
 
 
 def test_at_least_three_things_of_each_group_and_none_twice():
     for scene in SCENES:
-        assert min(Counter(GROUP[one].name for one in scene.objects).values()) >= 3
+        assert min(Counter(GROUP[name].name for name in scene.objects).values()) >= 3
         assert len(set(scene.objects)) == len(scene.objects)
-        assert scene.words.split(", ") == [in_words(one) for one in scene.objects]
+        assert scene.words.split(", ") == [in_words(name) for name in scene.objects]
 
 
 def test_kitchenware_comes_first():
     for scene in SCENES[:50]:
-        kinds = [KINDS.index(GROUP[one].kind) for one in scene.objects]
+        kinds = [KINDS.index(GROUP[name].kind) for name in scene.objects]
         assert kinds == sorted(kinds)
 
 
@@ -74,7 +76,7 @@ def test_every_group_is_drawn_and_all_scenes_differ():
 
 def test_more_scenes_of_a_seed_begin_with_the_same_and_other_seeds_are_others():
     assert draw_scenes(7, seed=5) == SCENES[:7]
-    assert {one.objects for one in draw_scenes(7, seed=6)}.isdisjoint(one.objects for one in SCENES)
+    assert {scene.objects for scene in draw_scenes(7, seed=6)}.isdisjoint(scene.objects for scene in SCENES)
 
 
 def test_a_scene_is_the_same_everywhere():

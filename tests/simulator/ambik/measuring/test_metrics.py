@@ -139,10 +139,10 @@ def test_ambiguity_differentiation(clear: int, ambiguous: int, paper: int, refer
 
 
 def test_ambiguity_differentiation_of_binary() -> None:
-    said = ["Certain", " uncertain\n", "uncertain.", "certain.", "A) certain", "invalid", ""]
-    found = {(one, other): metrics.ambdif_binary(one, other) for one in said for other in said}
-    assert [pair for pair, value in found.items() if value] == [("Certain", " uncertain\n")]
-    assert not any(metrics.ambdif_binary(one, other, "reference") for one in said for other in said)
+    words = ["Certain", " uncertain\n", "uncertain.", "certain.", "A) certain", "invalid", ""]
+    differing = {(word, other): metrics.ambdif_binary(word, other) for word in words for other in words}
+    assert [pair for pair, value in differing.items() if value] == [("Certain", " uncertain\n")]
+    assert not any(metrics.ambdif_binary(word, other, "reference") for word in words for other in words)
 
 
 def case(metric: str, given: dict[str, Any], paper: Any, reference: Any) -> MetricCase:
@@ -181,17 +181,17 @@ OWN = [
 ]
 
 
-@pytest.mark.each("one", OWN, ids=lambda one: f"{one.metric}-{one.paper}")
-def test_cases_of_our_own_agree(one: MetricCase) -> None:
+@pytest.mark.each("example", OWN, ids=lambda case: f"{case.metric}-{case.paper}")
+def test_cases_of_our_own_agree(example: MetricCase) -> None:
     for mode in ("paper", "reference"):
-        assert agrees(one, mode), (computed_value(one, mode), getattr(one, mode))
-    wrong = case(one.metric, dict(one.input), "no" if one.paper is None else None, None)
-    assert not agrees(wrong, "paper") or one.paper is None
+        assert agrees(example, mode), (computed_value(example, mode), getattr(example, mode))
+    wrong = case(example.metric, dict(example.input), "no" if example.paper is None else None, None)
+    assert not agrees(wrong, "paper") or example.paper is None
 
 
 def test_the_published_cases_agree_in_both_columns(published: Callable[[str], Path]) -> None:
-    found = METRIC_CASES.read(published("metric_cases_20.json"))
-    assert len(found.rows) == 20 and not found.faults
-    for one in found.rows:
+    read = METRIC_CASES.read(published("metric_cases_20.json"))
+    assert len(read.rows) == 20 and not read.faults
+    for case in read.rows:
         for mode in ("paper", "reference"):
-            assert agrees(one, mode), (one.id, mode, computed_value(one, mode), getattr(one, mode))
+            assert agrees(case, mode), (case.id, mode, computed_value(case, mode), getattr(case, mode))

@@ -14,7 +14,7 @@ from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Decision, Outcome
 from simulator.ambik.terms import DEFAULT
 
-PAIR = next(one for one in load_pairs() if one.id == "k001")
+PAIR = next(pair for pair in load_pairs() if pair.id == "k001")
 ITEM = PairItem(pair=PAIR, member="ambiguous", part="calibration", options=PAIR.options)
 GLASS, WOOD, FORK, CERAMIC = PAIR.options
 
@@ -42,8 +42,10 @@ def model(*predicted: str, item: PairItem = ITEM, covered: bool | None = True, *
 
 
 def test_sets_of_the_same_task_are_compared() -> None:
-    found = compare_sets([person(GLASS, WOOD, CERAMIC, asked=True)], [model(f"B) {WOOD.lower()}", GLASS)])
-    (pair,) = found.pairs
+    comparison = compare_sets(
+        [person(GLASS, WOOD, CERAMIC, asked=True)], [model(f"B) {WOOD.lower()}", GLASS)]
+    )
+    (pair,) = comparison.pairs
     assert pair.values == {
         "jaccard": 2 / 3,
         "jaccard_text": 2 / 3,
@@ -58,28 +60,28 @@ def test_sets_of_the_same_task_are_compared() -> None:
         "people_covered": 1,
         "model_covered": 1,
     }
-    assert (found.people_alone, found.models_alone, found.not_people) == (0, 0, 0)
+    assert (comparison.people_alone, comparison.models_alone, comparison.not_people) == (0, 0, 0)
 
 
 def test_other_words_for_the_same_objects_are_the_same_action() -> None:
     other = model("put the wooden bowl onto the kitchen table", "sing")
-    found = compare_sets([person(WOOD)], [other])
-    assert found.pairs[0].values["jaccard"] == 1 / 2
-    assert found.pairs[0].values["jaccard_text"] == 0
+    comparison = compare_sets([person(WOOD)], [other])
+    assert comparison.pairs[0].values["jaccard"] == 1 / 2
+    assert comparison.pairs[0].values["jaccard_text"] == 0
     assert elements(other, "objects") == {("kitchen table", "wooden bowl"), "sing"}
 
 
 def test_what_is_acceptable_is_asked_of_both() -> None:
-    found = compare_sets([person(FORK)], [model(GLASS, covered=None)])
-    assert found.pairs[0].values["people_covered"] == 0
-    (row, *_) = found.rows
+    comparison = compare_sets([person(FORK)], [model(GLASS, covered=None)])
+    assert comparison.pairs[0].values["people_covered"] == 0
+    (row, *_) = comparison.rows
     assert row["measures"]["model_covered"] is None
     assert row["measures"]["people_covered"] is not None and row["measures"]["people_covered"].n == 1
 
 
 def test_empty_sets_do_not_count_where_they_mean_nothing() -> None:
-    found = compare_sets([person(WOOD)], [model()])
-    row = found.rows[0]["measures"]
+    comparison = compare_sets([person(WOOD)], [model()])
+    row = comparison.rows[0]["measures"]
     assert row["model_in_people"] is None
     assert row["people_in_model"] is not None and row["people_in_model"].value == 0
     assert row["jaccard"] is not None and row["jaccard"].value == 0
@@ -97,30 +99,36 @@ def test_only_the_same_task_in_the_same_dialogue_is_compared() -> None:
         person(WOOD, item=other),
     ]
     models = [model(WOOD), model(WOOD, item=replace(ITEM, pair=replace(PAIR, step=1)))]
-    found = compare_sets(people, models)
-    assert [one.item for one in found.pairs] == [ITEM]
-    assert (found.people_alone, found.models_alone) == (3, 1)
+    comparison = compare_sets(people, models)
+    assert [pair.item for pair in comparison.pairs] == [ITEM]
+    assert (comparison.people_alone, comparison.models_alone) == (3, 1)
 
 
 def test_decisions_that_are_no_persons_are_left_out_and_counted() -> None:
     robot = replace(person(WOOD), method="offline")
-    found = compare_sets([robot, replace(person(WOOD), chosen=None)], [model(WOOD)])
-    assert (found.pairs, found.rows, found.not_people, found.models_alone) == ((), (), 2, 1)
+    comparison = compare_sets([robot, replace(person(WOOD), chosen=None)], [model(WOOD)])
+    assert (comparison.pairs, comparison.rows, comparison.not_people, comparison.models_alone) == (
+        (),
+        (),
+        2,
+        1,
+    )
 
 
 def test_rows_are_by_run_and_type_with_intervals_over_pairs() -> None:
-    others = [replace(ITEM, pair=one) for one in load_pairs()[:6]]
+    others = [replace(ITEM, pair=pair) for pair in load_pairs()[:6]]
     people = [person("Do this.", "Do that.", who=who, item=item) for item in others for who in ("ann", "bob")]
-    models = [model(*["Do this.", "Do that.", "Do more."][:n], item=one) for n, one in enumerate(others, 1)]
-    found = compare_sets(
-        people, [*models, *(replace(one, decision=replace(one.decision, run="r2")) for one in models)]
+    models = [model(*["Do this.", "Do that.", "Do more."][:n], item=item) for n, item in enumerate(others, 1)]
+    comparison = compare_sets(
+        people,
+        [*models, *(replace(decision, decision=replace(decision.decision, run="r2")) for decision in models)],
     )
-    whole = [row for row in found.rows if row["type"] == "all"]
+    whole = [row for row in comparison.rows if row["type"] == "all"]
     assert [(row["run"], row["items"], row["people"], row["decisions"]) for row in whole] == [
         ("r1", 6, 2, 12),
         ("r2", 6, 2, 12),
     ]
-    types = {row["type"]: row["decisions"] for row in found.rows if row["run"] == "r1"}
+    types = {row["type"]: row["decisions"] for row in comparison.rows if row["run"] == "r1"}
     assert types["all"] == 12 == sum(types.values()) - 12
     overlap = whole[0]["measures"]["jaccard"]
     assert overlap is not None and overlap.n == 12
@@ -131,8 +139,8 @@ def test_rows_are_by_run_and_type_with_intervals_over_pairs() -> None:
 
 
 def test_the_table_has_every_measure() -> None:
-    found = compare_sets([person(WOOD, GLASS)], [model(WOOD)])
-    table = people_sets_table(found)
+    comparison = compare_sets([person(WOOD, GLASS)], [model(WOOD)])
+    table = people_sets_table(comparison)
     assert len(table.heads) == 6 + len(MEASURES)
     assert table.rows[0][:6] == ("r1", "KnowNo", "all", 1, 1, 1)
     assert [row[2] for row in table.rows] == ["all", "preferences"]

@@ -13,7 +13,7 @@ from simulator.ambik.items import Pair, PairItem, Scenario, ScenarioItem
 from simulator.models import Capabilities, Completion, Request, ScriptModel, TokenLogprob
 
 Table = tuple[tuple[str, float], ...]
-Said = str | Table | Callable[[Request], Any]
+Reply = str | Table | Callable[[Request], Any]
 
 PAIR = Pair(
     id="7",
@@ -57,7 +57,7 @@ class Model:
         says: role -> a text, a table of tokens (the first is written), or what to answer to a request.
     """
 
-    says: Mapping[str, Said]
+    says: Mapping[str, Reply]
     capabilities: Capabilities | None = None
     name: str = "script"
     asked: list[Request] = field(default_factory=list)
@@ -70,10 +70,10 @@ class Model:
     def answer(self, request: Request) -> Any:
         """Return its answer to a request."""
         self.asked.append(request)
-        said = self.says[request.purpose.partition(".")[2]]
-        if isinstance(said, str):
-            return said
-        return said(request) if callable(said) else written(said)
+        reply = self.says[request.purpose.partition(".")[2]]
+        if isinstance(reply, str):
+            return reply
+        return reply(request) if callable(reply) else written(reply)
 
     def roles(self) -> list[str]:
         """Return the roles that asked, in order."""

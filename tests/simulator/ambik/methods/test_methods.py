@@ -37,17 +37,17 @@ def says(four, letters):
 class TestKnowNo:
     async def test_options_and_the_probabilities_of_their_letters(self, scripted, says, letters, pair_item):
         model = scripted(says)
-        found = await decide("knowno", Case(pair_item), model.model)
-        assert dict(found.options) == {
+        decision = await decide("knowno", Case(pair_item), model.model)
+        assert dict(decision.options) == {
             "A": "Put green tea into the blue mug.",
             "B": "Put black tea into the blue mug.",
             "C": "Put green tea into the red mug.",
             "D": "Wash the silver spoon.",
         }
-        assert (found.method, found.filled, found.flags) == ("knowno", (), ())
-        assert found.tokens == letters
-        assert [role for role, _ in found.prompts] == ["generate", "choose"]
-        assert [role for role, _ in found.raw] == ["generate", "choose"]
+        assert (decision.method, decision.filled, decision.flags) == ("knowno", (), ())
+        assert decision.tokens == letters
+        assert [role for role, _ in decision.prompts] == ["generate", "choose"]
+        assert [role for role, _ in decision.raw] == ["generate", "choose"]
         assert model.roles() == ["robot.generate", "robot.choose"]
 
     async def test_how_the_models_are_asked(self, scripted, says, pair_item):
@@ -71,27 +71,27 @@ class TestKnowNo:
 
     async def test_missing_options_are_filled(self, scripted, says, pair_item):
         model = scripted({**says, "generate": "A) go\nC) wait"})
-        found = await decide("knowno", Case(pair_item), model.model)
-        assert dict(found.options) == {"A": "go", "B": DO_NOTHING, "C": "wait", "D": DO_NOTHING}
-        assert found.filled == ("B", "D")
-        assert found.flags == ("filled",)
+        decision = await decide("knowno", Case(pair_item), model.model)
+        assert dict(decision.options) == {"A": "go", "B": DO_NOTHING, "C": "wait", "D": DO_NOTHING}
+        assert decision.filled == ("B", "D")
+        assert decision.flags == ("filled",)
 
     async def test_a_fifth_option_in_an_order_of_the_seed(self, scripted, says, pair_item):
         async def play(seed):
             options: dict[str, Any] = dict(not_listed=True, seed=seed)
             return await decide("knowno", Case(pair_item), scripted(says).model, **options)
 
-        one, same, other = [await play(seed) for seed in (1, 1, 2)]
-        assert list(one.options) == ["A", "B", "C", "D", "E"]
-        assert NOT_LISTED in one.options.values()
-        assert one.options == same.options
-        assert one.options != other.options
+        first, same, other = [await play(seed) for seed in (1, 1, 2)]
+        assert list(first.options) == ["A", "B", "C", "D", "E"]
+        assert NOT_LISTED in first.options.values()
+        assert first.options == same.options
+        assert first.options != other.options
 
     async def test_no_letter_is_flagged_and_kept(self, scripted, says, pair_item):
         model = scripted({**says, "choose": (("The", -0.1), ("I", -3.0))})
-        found = await decide("knowno", Case(pair_item), model.model)
-        assert found.tokens == (("The", -0.1), ("I", -3.0))
-        assert found.flags == ("no_letter",)
+        decision = await decide("knowno", Case(pair_item), model.model)
+        assert decision.tokens == (("The", -0.1), ("I", -3.0))
+        assert decision.flags == ("no_letter",)
         assert model.roles() == ["robot.generate", "robot.choose"]
 
     @pytest.mark.parametrize("first", [" ", "\n", "(", "<s>", "**"])
@@ -103,16 +103,16 @@ class TestKnowNo:
             return tokens(blank) if request.max_tokens == 1 else tokens(blank, letters, (("x", -1.0),))
 
         model = scripted({**says, "choose": choose})
-        found = await decide("knowno", Case(pair_item), model.model)
-        assert found.tokens == letters
-        assert found.flags == ()
+        decision = await decide("knowno", Case(pair_item), model.model)
+        assert decision.tokens == letters
+        assert decision.flags == ()
         assert [request.max_tokens for request in model.asked[1:]] == [1, 4]
 
     async def test_a_letter_with_a_blank_is_read_immediately(self, scripted, says, pair_item):
         table = ((" ", -0.1), ("B", -2.0))
         model = scripted({**says, "choose": table})
-        found = await decide("knowno", Case(pair_item), model.model)
-        assert found.tokens == table
+        decision = await decide("knowno", Case(pair_item), model.model)
+        assert decision.tokens == table
         assert len(model.asked) == 2
 
     async def test_a_model_that_gives_no_probabilities_is_named(self, scripted, says, pair_item):
@@ -127,9 +127,9 @@ class TestKnowNo:
             return "Sure, here they are:" if "\n\n" in request.stop else f"Sure, here they are:\n\n{four}"
 
         model = scripted({**says, "generate": generate})
-        found = await decide("knowno", Case(pair_item), model.model)
-        assert found.filled == ()
-        assert found.flags == ("asked_again",)
+        decision = await decide("knowno", Case(pair_item), model.model)
+        assert decision.filled == ()
+        assert decision.flags == ("asked_again",)
         first, second = model.asked[:2]
         assert set(first.stop) - set(second.stop) == {"\n\n"}
 
@@ -140,55 +140,55 @@ class TestKnowNo:
 
     async def test_models_that_only_continue_texts(self, scripted, says, pair_item):
         model = scripted(says, Capabilities(logprobs=True, schema=False, plain=True))
-        found = await decide("knowno", Case(pair_item), model.model)
+        decision = await decide("knowno", Case(pair_item), model.model)
         assert all(request.plain and len(request.messages) == 1 for request in model.asked)
         assert model.asked[0].messages[0].content.endswith("\nOptions:\n")
-        assert found.prompts[1][1].endswith("The letter of the action that is meant:")
+        assert decision.prompts[1][1].endswith("The letter of the action that is meant:")
 
 
 class TestLap:
     async def test_every_option_gets_its_affordance(self, scripted, says, pair_item):
         model = scripted(says)
         words = Background(("silver spoon", "green tea", "blue mug"))
-        found = await decide("lap", Case(pair_item), model.model, background=words)
+        decision = await decide("lap", Case(pair_item), model.model, background=words)
         share = pytest.approx(0.7 / 0.9)
-        assert dict(found.affordance) == {
+        assert dict(decision.affordance) == {
             "A": Affordance(1.0, share),
             "B": Affordance(1.0, share),
             "C": Affordance(1.0, share),
             "D": Affordance(0.0, share),
         }
-        assert [role for role, _ in found.prompts] == ["generate", "choose", *["afford"] * 4]
-        assert [text for role, text in found.prompts if role == "afford"][3].endswith(
+        assert [role for role, _ in decision.prompts] == ["generate", "choose", *["afford"] * 4]
+        assert [text for role, text in decision.prompts if role == "afford"][3].endswith(
             "Action: Wash the silver spoon.\nPossible and safe? True or False:"
         )
 
     async def test_the_same_text_is_judged_once_and_fillers_are_not(self, scripted, says, pair_item):
         model = scripted({**says, "generate": "A) go\nB) go\nC) wait"})
         options: dict[str, Any] = dict(not_listed=False)
-        found = await decide("lap", Case(pair_item), model.model, **options)
-        assert sorted(found.affordance) == ["A", "B", "C"]
+        decision = await decide("lap", Case(pair_item), model.model, **options)
+        assert sorted(decision.affordance) == ["A", "B", "C"]
         assert model.roles().count("robot.afford") == 2
-        assert found.affordance["A"] == found.affordance["B"]
+        assert decision.affordance["A"] == decision.affordance["B"]
 
     async def test_appliances_are_those_of_the_data(self, scripted, says, pair_item, scenario_item):
         model = scripted({**says, "generate": "A) open the fridge\nB) open the microwave\nC) go\nD) wait"})
         words: dict[str, Any] = dict(background=Background(("fridge", "microwave")))
         for item, there in ((pair_item, {"A": 1.0, "B": 1.0}), (scenario_item, {"A": 0.0, "B": 1.0})):
-            found = await decide("lap", Case(item), model.model, **words)
-            assert {letter: found.affordance[letter].context for letter in "AB"} == there
+            decision = await decide("lap", Case(item), model.model, **words)
+            assert {letter: decision.affordance[letter].context for letter in "AB"} == there
 
     async def test_that_none_is_meant_is_no_action_to_judge(self, scripted, says, pair_item):
         options: dict[str, Any] = dict(not_listed=True)
-        found = await decide("lap", Case(pair_item), scripted(says).model, **options)
-        unjudged = set(found.options) - set(found.affordance)
-        assert {found.options[letter] for letter in unjudged} == {NOT_LISTED}
+        decision = await decide("lap", Case(pair_item), scripted(says).model, **options)
+        unjudged = set(decision.options) - set(decision.affordance)
+        assert {decision.options[letter] for letter in unjudged} == {NOT_LISTED}
 
     async def test_neither_word_is_flagged(self, scripted, says, pair_item):
         model = scripted({**says, "afford": (("Maybe", -0.1),)})
-        found = await decide("lap", Case(pair_item), model.model)
-        assert {one.prompt for one in found.affordance.values()} == {None}
-        assert found.flags == ("affordance_unknown",)
+        decision = await decide("lap", Case(pair_item), model.model)
+        assert {affordance.prompt for affordance in decision.affordance.values()} == {None}
+        assert decision.flags == ("affordance_unknown",)
 
     async def test_what_does_not_depend_on_each_other_is_asked_at_once(self, scripted, says, pair_item):
         waiting, most = [0], [0]
@@ -210,12 +210,12 @@ class TestLofreeCp:
     async def test_answers_are_counted(self, scripted, says, pair_item):
         drawn = iter(["A) Go.\nB) go\nC) wait\nD) Wait.", "A) go\nB) A) stay\nC) wait", "nothing"])
         model = scripted({**says, "generate": lambda request: next(drawn)})
-        found = await decide("lofreecp", Case(pair_item), model.model, samples=3)
-        assert dict(found.samples) == {"go": 3, "wait": 3, "stay": 1, DO_NOTHING: 5}
-        assert found.draws == 12
-        assert found.flags == ("filled",)
-        assert [role for role, _ in found.raw] == ["generate"] * 3
-        assert len(found.prompts) == 1
+        decision = await decide("lofreecp", Case(pair_item), model.model, samples=3)
+        assert dict(decision.samples) == {"go": 3, "wait": 3, "stay": 1, DO_NOTHING: 5}
+        assert decision.draws == 12
+        assert decision.flags == ("filled",)
+        assert [role for role, _ in decision.raw] == ["generate"] * 3
+        assert len(decision.prompts) == 1
 
     async def test_several_are_drawn_at_a_temperature(self, scripted, says, pair_item):
         model = scripted(says)
@@ -229,27 +229,27 @@ class TestLofreeCp:
             return Completion(text=four, samples=(four,) * request.samples)
 
         model = scripted({**says, "generate": generate}, Capabilities(samples=True))
-        found = await decide("lofreecp", Case(pair_item), model.model)
+        decision = await decide("lofreecp", Case(pair_item), model.model)
         (request,) = model.asked
         assert (request.samples, request.temperature) == (5, 0.7)
-        assert found.draws == 20
-        assert set(found.samples.values()) == {5}
+        assert decision.draws == 20
+        assert set(decision.samples.values()) == {5}
 
     async def test_a_single_one_is_that_of_the_other_methods(self, scripted, says, pair_item):
-        one, other = scripted(says), scripted(says)
+        first, other = scripted(says), scripted(says)
         options: dict[str, Any] = dict(samples=1, seed=3)
-        await decide("lofreecp", Case(pair_item), one.model, **options)
+        await decide("lofreecp", Case(pair_item), first.model, **options)
         await decide("knowno", Case(pair_item), other.model, **options)
-        assert one.asked[0] == other.asked[0]
+        assert first.asked[0] == other.asked[0]
 
     async def test_answers_are_compared_with_the_most_frequent(self, scripted, says, pair_item):
         known = background([pair_item.pair])
         drawn = iter(["A) go on\nB) go on\nC) go off\nD) boil water"])
         model = scripted({**says, "generate": lambda request: next(drawn)})
         options: dict[str, Any] = dict(samples=1, background=known)
-        found = await decide("lofreecp", Case(pair_item), model.model, **options)
-        assert found.similarities["go on"] == 0
-        assert list(found.similarities) == list(found.samples)
+        decision = await decide("lofreecp", Case(pair_item), model.model, **options)
+        assert decision.similarities["go on"] == 0
+        assert list(decision.similarities) == list(decision.samples)
         assert known.similar.name == TFIDF
 
     async def test_most_answers_cut_short_are_drawn_again(self, scripted, says, four, pair_item):
@@ -257,26 +257,26 @@ class TestLofreeCp:
             return "Sure:" if "\n\n" in request.stop else four
 
         model = scripted({**says, "generate": generate})
-        found = await decide("lofreecp", Case(pair_item), model.model)
-        assert found.flags == ("asked_again",)
-        assert len(found.raw) == 5
+        decision = await decide("lofreecp", Case(pair_item), model.model)
+        assert decision.flags == ("asked_again",)
+        assert len(decision.raw) == 5
 
 
 class TestBinary:
     async def test_one_action_and_a_word(self, scripted, says, pair_item):
         model = scripted(says)
-        found = await decide("binary", Case(pair_item), model.model)
-        assert found.action == "Put green tea into the blue mug."
-        assert found.certainty == "uncertain"
-        assert found.flags == ()
+        decision = await decide("binary", Case(pair_item), model.model)
+        assert decision.action == "Put green tea into the blue mug."
+        assert decision.certainty == "uncertain"
+        assert decision.flags == ()
         assert "Action: Put green tea into the blue mug.\n" in model.asked[1].messages[-1].content
-        assert not found.options
+        assert not decision.options
 
     async def test_another_word_is_invalid(self, scripted, says, pair_item):
         model = scripted({**says, "certainty": "I am certain"})
-        found = await decide("binary", Case(pair_item), model.model)
-        assert found.certainty == "invalid"
-        assert found.flags == ("invalid_certainty",)
+        decision = await decide("binary", Case(pair_item), model.model)
+        assert decision.certainty == "invalid"
+        assert decision.flags == ("invalid_certainty",)
 
     async def test_the_chooser_says_how_certain_it_is(self, scripted, says, pair_item):
         writes, chooses = scripted(says), scripted(says)
@@ -287,22 +287,22 @@ class TestBinary:
 class TestNoHelp:
     async def test_one_action(self, scripted, says, pair_item):
         model = scripted(says)
-        found = await decide("nohelp", Case(pair_item), model.model)
-        assert found.action == "Put green tea into the blue mug."
-        assert found.certainty is None
+        decision = await decide("nohelp", Case(pair_item), model.model)
+        assert decision.action == "Put green tea into the blue mug."
+        assert decision.certainty is None
         assert model.roles() == ["robot.generate_one"]
 
     async def test_an_answer_that_begins_with_an_empty_line(self, scripted, says, pair_item):
         model = scripted(
             {**says, "generate_one": lambda request: "" if "\n" in request.stop else "\nGo.\nStay."}
         )
-        found = await decide("nohelp", Case(pair_item), model.model)
-        assert found.action == "Go."
+        decision = await decide("nohelp", Case(pair_item), model.model)
+        assert decision.action == "Go."
 
     async def test_no_words_are_nothing_done(self, scripted, says, pair_item):
-        found = await decide("nohelp", Case(pair_item), scripted({**says, "generate_one": "\n"}).model)
-        assert found.action == DO_NOTHING
-        assert found.flags == ("filled",)
+        decision = await decide("nohelp", Case(pair_item), scripted({**says, "generate_one": "\n"}).model)
+        assert decision.action == DO_NOTHING
+        assert decision.flags == ("filled",)
 
 
 async def test_what_methods_share_is_asked_for_once(tmp_path, scripted, says, pair_item):
@@ -325,10 +325,10 @@ async def test_what_methods_share_is_asked_for_once(tmp_path, scripted, says, pa
 async def test_the_same_seed_gives_the_same_decision(scripted, says, scenario_item):
     for method in METHODS:
         options: dict[str, Any] = dict(seed=8, not_listed=True)
-        one, other = [
+        first, other = [
             await decide(method, Case(scenario_item), scripted(says).model, **options) for _ in range(2)
         ]
-        assert one == other
+        assert first == other
 
 
 def test_the_background_knows_all_objects_of_the_data():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from simulator.ambik.prompts import FIVE, LETTERS, read_action, read_certainty, read_options, with_not_listed
 from simulator.ambik.terms import DO_NOTHING, NOT_LISTED
 
-WANTED = {"A": "take the red mug", "B": "take the blue mug", "C": "wash it", "D": "wait"}
+OPTIONS = {"A": "take the red mug", "B": "take the blue mug", "C": "wash it", "D": "wait"}
 
 
 @pytest.mark.each(
@@ -31,9 +31,9 @@ WANTED = {"A": "take the red mug", "B": "take the blue mug", "C": "wash it", "D"
     ],
 )
 def test_four_options_however_they_are_laid_out(text: str) -> None:
-    found = read_options(text)
-    assert dict(found.texts) == WANTED
-    assert found.filled == ()
+    options = read_options(text)
+    assert dict(options.texts) == OPTIONS
+    assert options.filled == ()
 
 
 @pytest.mark.each(
@@ -51,17 +51,17 @@ def test_four_options_however_they_are_laid_out(text: str) -> None:
     ],
 )
 def test_missing_options_are_filled_and_flagged(text: str, filled: tuple[str, ...]) -> None:
-    found = read_options(text)
-    assert found.filled == filled
-    assert tuple(found.texts) == LETTERS
-    for letter, said in found.texts.items():
-        assert said == (DO_NOTHING if letter in filled else WANTED[letter])
+    options = read_options(text)
+    assert options.filled == filled
+    assert tuple(options.texts) == LETTERS
+    for letter, option in options.texts.items():
+        assert option == (DO_NOTHING if letter in filled else OPTIONS[letter])
 
 
 def test_options_that_say_the_same_stay() -> None:
-    found = read_options("A) wait\nB) wait\nC) wait\nD) go")
-    assert list(found.texts.values()) == ["wait", "wait", "wait", "go"]
-    assert found.filled == ()
+    options = read_options("A) wait\nB) wait\nC) wait\nD) go")
+    assert list(options.texts.values()) == ["wait", "wait", "wait", "go"]
+    assert options.filled == ()
 
 
 def test_a_model_that_says_do_nothing_has_not_left_it_out() -> None:
@@ -70,19 +70,19 @@ def test_a_model_that_says_do_nothing_has_not_left_it_out() -> None:
 
 @given(st.text(max_size=300))
 def test_there_are_always_four(text: str) -> None:
-    found = read_options(text)
-    assert tuple(found.texts) == LETTERS
-    assert all(said and "\n" not in said for said in found.texts.values())
-    assert all(found.texts[letter] == DO_NOTHING for letter in found.filled)
+    options = read_options(text)
+    assert tuple(options.texts) == LETTERS
+    assert all(option and "\n" not in option for option in options.texts.values())
+    assert all(options.texts[letter] == DO_NOTHING for letter in options.filled)
 
 
 class TestNotListed:
     def test_repeated_ones_give_way_to_fillers(self) -> None:
-        found = with_not_listed(read_options("A) Wait.\nB) wait\nC) go\nD) WAIT"), seed=1)
-        assert sorted(found.texts.values()) == sorted(["Wait.", "go", DO_NOTHING, DO_NOTHING, NOT_LISTED])
-        assert tuple(found.texts) == FIVE
-        assert {found.texts[letter] for letter in found.filled} == {DO_NOTHING}
-        assert len(found.filled) == 2
+        options = with_not_listed(read_options("A) Wait.\nB) wait\nC) go\nD) WAIT"), seed=1)
+        assert sorted(options.texts.values()) == sorted(["Wait.", "go", DO_NOTHING, DO_NOTHING, NOT_LISTED])
+        assert tuple(options.texts) == FIVE
+        assert {options.texts[letter] for letter in options.filled} == {DO_NOTHING}
+        assert len(options.filled) == 2
 
     def test_the_seed_makes_the_order(self) -> None:
         four = read_options("A) a b\nB) c d\nC) e f\nD) g h")
@@ -92,9 +92,9 @@ class TestNotListed:
         assert {order.index(NOT_LISTED) for order in orders} == set(range(5))
 
     def test_a_filler_that_was_filled_counts_as_such(self) -> None:
-        found = with_not_listed(read_options("A) go"), seed=0)
-        assert len(found.filled) == 3
-        assert sorted(found.texts.values()) == sorted(["go", *[DO_NOTHING] * 3, NOT_LISTED])
+        options = with_not_listed(read_options("A) go"), seed=0)
+        assert len(options.filled) == 3
+        assert sorted(options.texts.values()) == sorted(["go", *[DO_NOTHING] * 3, NOT_LISTED])
 
 
 @pytest.mark.each(

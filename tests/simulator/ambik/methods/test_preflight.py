@@ -83,26 +83,26 @@ def test_methods_say_what_they_need_of_whom():
 
 
 def test_a_method_whose_need_the_server_lacks_is_left_out_with_the_reason_and_others_are_played(server, play):
-    runs, said, methods = play("all")
+    runs, output, methods = play("all")
     assert methods == ["lofreecp", "lofreecp", "binary", "nohelp"] and len(runs) == 3
-    assert "KnowNo with openai/some is left out" in said and "LAP with openai/some is left out" in said
-    assert "log-probabilities" in said
+    assert "KnowNo with openai/some is left out" in output and "LAP with openai/some is left out" in output
+    assert "log-probabilities" in output
     asked = [body for body in server.asked if body.get("logprobs")]
     assert len(asked) == 1  # for the need of both methods, and never in an episode
 
 
 def test_samples_are_drawn_one_by_one_of_a_server_that_gives_one(server, play):
-    runs, said, methods = play("lofreecp")
+    runs, output, methods = play("lofreecp")
     assert methods == ["lofreecp", "lofreecp"] and len(runs) == 1
-    assert "failed" not in said
+    assert "failed" not in output
     # Before anything is played, and once as each of the two runs begins.
     assert sum(body.get("n", 1) > 1 for body in server.asked) <= 3
 
 
 def test_a_method_that_was_named_and_cannot_be_played_is_a_failure(play):
-    runs, said, methods = play("knowno", "nohelp")
+    runs, output, methods = play("knowno", "nohelp")
     assert (runs, methods) == ((), ["nohelp"])
-    assert "KnowNo with openai/some is left out" in said
+    assert "KnowNo with openai/some is left out" in output
 
 
 def test_where_nothing_can_be_played_the_reason_is_the_error(server, play):

@@ -24,7 +24,7 @@ def view_of(task, seat="robot", **options) -> View:
     )
 
 
-def told(item, exchanges=(), *, may_ask=True, actions=None):
+def robot_knows(item, exchanges=(), *, may_ask=True, actions=None):
     return RobotKnows(item=blind_item(item), exchanges=exchanges, may_ask=may_ask, actions=actions)
 
 
@@ -44,7 +44,7 @@ def says(four, letters):
 class TestRobot:
     async def test_it_proposes_before_any_threshold(self, scripted, says, pair_item):
         model = scripted(says)
-        view = view_of(told(pair_item), method="knowno", calibration=WIDE, questions=1)
+        view = view_of(robot_knows(pair_item), method="knowno", calibration=WIDE, questions=1)
         reply = await MethodRobot(model.model).reply(view)
         assert (reply.text, reply.move["decision"]["question"], reply.trace) == ("", "", {"flags": []})
         assert "robot.ask" not in model.roles()
@@ -52,7 +52,9 @@ class TestRobot:
     async def test_it_asks_which_of_the_sets_actions_is_meant(self, scripted, says, pair_item):
         model = scripted(says)
         actions = ("Put green tea into the blue mug.", "an option not listed here", "Put black tea in it.")
-        view = view_of(told(pair_item, actions=actions), method="knowno", calibration=WIDE, questions=1)
+        view = view_of(
+            robot_knows(pair_item, actions=actions), method="knowno", calibration=WIDE, questions=1
+        )
         reply = await MethodRobot(model.model).reply(view)
         assert reply.text == "Which tea shall I take?"
         ((role, asked),) = reply.move["prompts"]
@@ -62,28 +64,28 @@ class TestRobot:
 
     async def test_answers_are_in_every_prompt_of_the_next_decision(self, scripted, says, pair_item):
         model = scripted(says)
-        knows = told(pair_item, (("Which tea?", "The green one."),), may_ask=False)
+        knows = robot_knows(pair_item, (("Which tea?", "The green one."),), may_ask=False)
         await MethodRobot(model.model).reply(view_of(knows, method="knowno", calibration=WIDE, questions=1))
         for request in model.asked:
             assert "You asked: Which tea?\nYou were told: The green one." in request.messages[-1].content
 
     async def test_while_it_is_calibrated_nothing_is_asked(self, scripted, says, pair_item):
-        reply = await MethodRobot(scripted(says).model).reply(view_of(told(pair_item), method="lap"))
+        reply = await MethodRobot(scripted(says).model).reply(view_of(robot_knows(pair_item), method="lap"))
         assert reply.move["decision"]["affordance"]["A"]["context"] == 1.0
 
     @pytest.mark.parametrize("method", METHODS)
     async def test_its_move_is_the_decision_as_plain_values(self, method, scripted, says, pair_item):
         known = background([pair_item.pair])
         robot = MethodRobot(scripted(says).model, scripted(says, name="other").model, known)
-        view = view_of(told(pair_item), method=method, samples=2)
+        view = view_of(robot_knows(pair_item), method=method, samples=2)
         reply = await robot.reply(view)
         plain = json.loads(json.dumps(reply.move["decision"]))
-        found = read_decision(plain, pair_item, episode_id="e", run="r")
+        decision = read_decision(plain, pair_item, episode_id="e", run="r")
         calibrated = Calibrated(q_hat=2.0, n=9, epsilon=0.2, rank=8)
-        seen = outcome(found, calibrated, Settings())
-        assert found.method == method
-        assert found.generator == "offline/script"
-        assert found.chooser == ("offline/other" if method in ("knowno", "lap", "binary") else "")
+        seen = outcome(decision, calibrated, Settings())
+        assert decision.method == method
+        assert decision.generator == "offline/script"
+        assert decision.chooser == ("offline/other" if method in ("knowno", "lap", "binary") else "")
         assert seen.action.lower().startswith("put green tea")
         assert seen.help is (method != "nohelp")
 
@@ -101,17 +103,17 @@ class TestRobot:
         self, actions, question, scripted, says, pair_item
     ):
         model = scripted({**says, "ask": ' \n""\n?\nQuestion:'})
-        reply = await MethodRobot(model.model).reply(view_of(told(pair_item, actions=actions)))
+        reply = await MethodRobot(model.model).reply(view_of(robot_knows(pair_item, actions=actions)))
         assert reply.text.startswith(question)
         assert reply.move["flags"] == ["question_made"]
 
     async def test_without_a_method_it_has_nothing_to_play(self, scripted, says, pair_item):
         with pytest.raises(SeatError, match="the options name none"):
-            await MethodRobot(scripted(says).model).reply(view_of(told(pair_item)))
+            await MethodRobot(scripted(says).model).reply(view_of(robot_knows(pair_item)))
 
     async def test_chinese_frames_around_english_data(self, scripted, says, pair_item):
         model = scripted(says)
-        view = view_of(told(pair_item), method="knowno", calibration=WIDE, questions=1, language="zh")
+        view = view_of(robot_knows(pair_item), method="knowno", calibration=WIDE, questions=1, language="zh")
         reply = await MethodRobot(model.model).reply(view)
         assert reply.move["decision"]["options"]["A"]
         assert "场景：a red mug" in model.asked[0].messages[-1].content
@@ -126,13 +128,13 @@ class TestItemUser:
         ).text == "The green one, please."
 
     async def test_a_clear_task_is_repeated(self, clear_item):
-        said = (await ItemUser().reply(view_of(UserKnows(item=clear_item, question="Which?"), "user"))).text
-        assert said == "Just as I said: Make a cup of green tea in the blue mug."
+        answer = (await ItemUser().reply(view_of(UserKnows(item=clear_item, question="Which?"), "user"))).text
+        assert answer == "Just as I said: Make a cup of green tea in the blue mug."
 
     async def test_an_item_without_an_answer_says_what_is_wanted(self, pair_item):
         item = replace(pair_item, pair=replace(pair_item.pair, answer=""))
-        said = (await ItemUser().reply(view_of(UserKnows(item=item, question="Which?"), "user"))).text
-        assert said.endswith("Make a cup of green tea in the blue mug.")
+        answer = (await ItemUser().reply(view_of(UserKnows(item=item, question="Which?"), "user"))).text
+        assert answer.endswith("Make a cup of green tea in the blue mug.")
 
     @pytest.mark.parametrize(
         ("location", "answer"),

@@ -35,21 +35,21 @@ def _case(step, *, objects=HOME, task="", previous=(), exchanges=()):
 
 
 def test_a_step_that_names_its_things_is_done():
-    found = judge(_case("Put the plum jam into the china bowl."))
-    assert found.question is None
-    assert found.marked == (found.action,) == ("Put the plum jam into the china bowl.",)
+    judgement = judge(_case("Put the plum jam into the china bowl."))
+    assert judgement.question is None
+    assert judgement.marked == (judgement.action,) == ("Put the plum jam into the china bowl.",)
 
 
 def test_a_kind_of_food_of_which_there_are_two_is_asked_for_with_both_marked():
-    found = judge(_case("Put the jam into the china bowl."))
-    assert found.question is not None
-    assert found.marked == (
+    judgement = judge(_case("Put the jam into the china bowl."))
+    assert judgement.question is not None
+    assert judgement.marked == (
         "Put the plum jam into the china bowl.",
         "Put the fig jam into the china bowl.",
     )
-    assert "plum jam or the fig jam" in found.question.en
-    assert "plum jam 还是 fig jam" in found.question.zh
-    assert found.action == found.marked[0]
+    assert "plum jam or the fig jam" in judgement.question.en
+    assert "plum jam 还是 fig jam" in judgement.question.zh
+    assert judgement.action == judgement.marked[0]
 
 
 def test_more_things_than_may_be_marked_are_cut():
@@ -59,8 +59,8 @@ def test_more_things_than_may_be_marked_are_cut():
 
 
 def test_what_an_earlier_step_named_settles_a_word():
-    found = judge(_case("Stir the jam.", previous=("Open the fig jam.",)))
-    assert found.marked == ("Stir the fig jam.",)
+    judgement = judge(_case("Stir the jam.", previous=("Open the fig jam.",)))
+    assert judgement.marked == ("Stir the fig jam.",)
 
 
 def test_what_the_task_names_settles_a_word_and_without_the_task_it_is_open():
@@ -70,9 +70,9 @@ def test_what_the_task_names_settles_a_word_and_without_the_task_it_is_open():
 
 
 def test_common_sense_picks_the_tool():
-    found = judge(_case("Spread the fig jam with a knife."))
-    assert found.action == "Spread the fig jam with a butter knife."
-    assert any("Common sense" in note.en for note in found.notes)
+    judgement = judge(_case("Spread the fig jam with a knife."))
+    assert judgement.action == "Spread the fig jam with a butter knife."
+    assert any("Common sense" in note.en for note in judgement.notes)
     assert judge(_case("Cut the pear with a knife.", objects=(*HOME, "pear"))).action.endswith(
         "paring knife."
     )
@@ -80,22 +80,22 @@ def test_common_sense_picks_the_tool():
 
 def test_safety_settles_what_common_sense_leaves_open():
     objects = ("metal bowl", "china bowl", "plastic bowl", "glass bowl", "leek soup")
-    found = judge(
+    judgement = judge(
         _case("Put the leek soup into a bowl.", objects=objects, task="Warm the soup in the microwave.")
     )
-    assert found.action == "Put the leek soup into a glass bowl."
-    assert any("Safety" in note.en for note in found.notes)
+    assert judgement.action == "Put the leek soup into a glass bowl."
+    assert any("Safety" in note.en for note in judgement.notes)
 
 
 def test_a_suitable_tool_is_one_that_serves_the_purpose():
-    found = judge(_case("Open the package of rice with a suitable tool."))
-    assert found.action == "Open the package of rice with a shears."
+    judgement = judge(_case("Open the package of rice with a suitable tool."))
+    assert judgement.action == "Open the package of rice with a shears."
 
 
 def test_a_missing_tool_is_added_and_one_that_is_named_is_not():
     assert judge(_case("Cut open the bag of flour.")).action == "Cut open the bag of flour with the shears."
-    said = "Cut open the bag of flour with the paring knife."
-    assert judge(_case(said)).action == said
+    step = "Cut open the bag of flour with the paring knife."
+    assert judge(_case(step)).action == step
 
 
 def test_perishable_food_is_fetched_from_the_fridge():
@@ -111,9 +111,9 @@ def test_produce_is_washed_and_raw_meat_cooked_where_a_step_only_says_prepare():
 
 
 def test_the_robot_asks_how_long_unless_the_text_says_so():
-    found = judge(_case("Boil the eggs.", objects=("eggs",)))
-    assert found.question is not None
-    assert "how long" in found.question.en
+    judgement = judge(_case("Boil the eggs.", objects=("eggs",)))
+    assert judgement.question is not None
+    assert "how long" in judgement.question.en
     assert judge(_case("Boil the eggs.", objects=("eggs",), task="Boil them for 6 minutes.")).question is None
 
 
@@ -234,7 +234,7 @@ async def test_the_baselines_keep_to_their_answer(items):
 
 
 async def test_questions_are_in_the_language_of_the_page(items):
-    asking = next(one for one in items if judge(kitchen_case(blind_item(one))).question)
+    asking = next(item for item in items if judge(kitchen_case(blind_item(item))).question)
     english = await _reply("offline/kitchen", blind_item(asking))
     chinese = await _reply("offline/kitchen", blind_item(asking), language="zh")
     assert english.move["marked"] == chinese.move["marked"]
@@ -278,9 +278,9 @@ def test_a_scenario_without_a_plan_is_decided_by_its_instruction():
         location="pick-up",
         type="multilabel",
     )
-    found = judge(kitchen_case(ScenarioItem(scenario=scenario)))
-    assert found.question is not None
-    assert found.marked == ("Pick up the green cup.", "Pick up the grey cup.")
+    judgement = judge(kitchen_case(ScenarioItem(scenario=scenario)))
+    assert judgement.question is not None
+    assert judgement.marked == ("Pick up the green cup.", "Pick up the grey cup.")
 
 
 def test_on_the_built_in_pairs_it_asks_where_a_good_robot_does(items):

@@ -12,7 +12,7 @@ from simulator.ambik.naming import kitchen, plural, stem, stems, thing, with_art
 
 
 @pytest.mark.each(
-    ("word", "one"),
+    ("word", "stemmed"),
     [
         ("Knives", "knife"),
         ("berries", "berry"),
@@ -23,8 +23,8 @@ from simulator.ambik.naming import kitchen, plural, stem, stems, thing, with_art
         ("boxes", "box"),
     ],
 )
-def test_a_word_is_brought_to_one_form(word, one):
-    assert stem(word) == one
+def test_a_word_is_brought_to_one_form(word, stemmed):
+    assert stem(word) == stemmed
 
 
 @pytest.mark.each("name", ["knife", "loaf", "berry", "dish", "bowl", "potato"])
@@ -54,8 +54,8 @@ def test_the_article_follows_the_name():
     ],
 )
 def test_a_thing_is_known_by_what_it_is_called(name, category, head):
-    found = thing(name)
-    assert (found.category, found.head) == (category, head)
+    named = thing(name)
+    assert (named.category, named.head) == (category, head)
 
 
 def test_a_category_is_within_wider_ones_and_all_of_them_exist():
@@ -113,8 +113,10 @@ SCENE = _things(
     ],
 )
 def test_nouns_are_found_with_what_they_may_mean(text, nouns):
-    found = mentions(text, SCENE)
-    assert [(text[one.start : one.end], len(one.things), one.exact) for one in found] == nouns
+    mentioned = mentions(text, SCENE)
+    assert [
+        (text[mention.start : mention.end], len(mention.things), mention.exact) for mention in mentioned
+    ] == nouns
 
 
 def test_a_name_of_something_that_is_not_there_means_nothing_that_is():
@@ -133,13 +135,13 @@ def test_amounts_and_sorts_are_distinguished_from_things():
 def test_common_sense_takes_rules_one_after_the_other_until_one_thing_is_left():
     knives = _things("bread knife", "butter knife", "paring knife")
     (rule,) = settle("knife", "knife", knives, "Spread the jam with a knife", "Spread the jam with a knife")
-    assert [one.name for one in rule.things] == ["butter knife"]
+    assert [thing.name for thing in rule.things] == ["butter knife"]
     assert rule.by_step
     assert settle("jam", "jam", _things("plum jam", "fig jam"), "Open the jam", "Open the jam") == ()
 
 
 def test_metal_and_plastic_stay_out_of_the_microwave():
     bowls = _things("metal bowl", "plastic bowl", "ceramic bowl", "glass bowl")
-    found = settle("bowl", "bowl", bowls, "Put the soup into a bowl", "Put it into a bowl. Use the microwave")
-    assert found[0].rule.kind == "safety"
-    assert [one.name for one in found[-1].things] == ["ceramic bowl"]
+    rules = settle("bowl", "bowl", bowls, "Put the soup into a bowl", "Put it into a bowl. Use the microwave")
+    assert rules[0].rule.kind == "safety"
+    assert [thing.name for thing in rules[-1].things] == ["ceramic bowl"]

@@ -71,7 +71,7 @@ def _cook() -> Callable[[Request], Any]:
                 table = tuple((token, -0.2 - 8 * drawn.random()) for token in ("A", "B", "C", "D", "The"))
             case _:
                 table = (("True", -0.1 - drawn.random()), ("False", -2.0))
-        best = max(table, key=lambda one: one[1])
+        best = max(table, key=lambda pair: pair[1])
         return Completion(text=best[0], logprobs=(TokenLogprob(*best, table),))
 
     return answer
@@ -157,6 +157,6 @@ def call() -> Callable[..., Result]:
     app.command("report")(report_command(BENCHMARK))
 
     def called(*arguments: object) -> Result:
-        return CliRunner().invoke(app, [str(one) for one in arguments])
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
     return called

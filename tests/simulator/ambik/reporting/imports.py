@@ -41,12 +41,12 @@ def lines_of(log, *runs):
         return [line for run in runs for line in form_lines(reader, run, self_contained=True)]
 
 
-def told(log, runs=(), files=(), **switches):
+def reported(log, runs=(), files=(), **switches):
     """A report as JSON."""
     with LogReader(log) as reader:
-        found = sections(report(reader, runs, files, **switches))
+        tables = sections(report(reader, runs, files, **switches))
     # A file does not say which built-in player answered.
-    return {name: section for name, section in found.items() if name != "errors"}
+    return {name: section for name, section in tables.items() if name != "errors"}
 
 
 def written(path, *lines):

@@ -29,7 +29,7 @@ def report(
     return build_report(BENCHMARK, source)
 
 
-def sections(told: Report | dict[str, Any]) -> dict[str, dict[str, Any]]:
+def sections(source: Report | dict[str, Any]) -> dict[str, dict[str, Any]]:
     """A report's sections as JSON, by name."""
-    plain = report_json(told) if isinstance(told, Report) else told
+    plain = report_json(source) if isinstance(source, Report) else source
     return {section["name"]: section for section in plain["sections"]}

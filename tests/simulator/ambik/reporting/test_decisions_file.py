@@ -51,16 +51,16 @@ def read(tmp_path, *lines, name="log.jsonl"):
     ],
 )
 def test_what_the_log_holds_comes_back(reader, tmp_path, run):
-    found = read(tmp_path, *form_lines(reader, run, self_contained=True))
-    assert found.faults == () and all(one.known for one in found.rows)
-    firsts = {one.decision.episode_id: one for one in reversed(found.rows)}
+    result = read(tmp_path, *form_lines(reader, run, self_contained=True))
+    assert result.faults == () and all(row.known for row in result.rows)
+    firsts = {row.decision.episode_id: row for row in reversed(result.rows)}
     logged = decisions(reader, [run])
     assert len(firsts) == len(logged)
-    for one in logged:
-        back = firsts[one.episode_id].decision
+    for decision in logged:
+        back = firsts[decision.episode_id].decision
         # What was answered stands with the question.
-        assert replace(back, seconds=None, asked=None) == replace(one, seconds=None, asked=None)
-        assert firsts[one.episode_id].calibrates == run.endswith("calibration")
+        assert replace(back, seconds=None, asked=None) == replace(decision, seconds=None, asked=None)
+        assert firsts[decision.episode_id].calibrates == run.endswith("calibration")
 
 
 def test_a_bare_line_is_read_without_its_task(tmp_path):
@@ -73,9 +73,9 @@ def test_a_bare_line_is_read_without_its_task(tmp_path):
 
 def test_a_line_takes_its_task_from_data_of_the_same_type(tmp_path):
     (line,) = read(tmp_path, KNOWNO).rows
-    pair = replace(next(one for one in load_pairs() if one.type == "preferences"), id="p1")
-    (found,) = with_items([line], {"p1": pair}, {})
-    assert found.known and found.decision.item.pair == pair
+    pair = replace(next(pair for pair in load_pairs() if pair.type == "preferences"), id="p1")
+    (row,) = with_items([line], {"p1": pair}, {})
+    assert row.known and row.decision.item.pair == pair
     (other,) = with_items([line], {"p1": replace(pair, type="safety")}, {})
     assert not other.known
 
@@ -109,7 +109,7 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"method": "guess"}, 'method is "guess", not one of knowno'),
         ({"member": "both"}, 'member is "both"'),
@@ -155,20 +155,20 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
         ({"item": {"kind": "pair"}}, "item"),
     ],
 )
-def test_faults_name_line_and_field(tmp_path, change, said):
-    found = read(tmp_path, KNOWNO, {**KNOWNO, "pair_id": "p2", **change})
-    assert [one.decision.item.id for one in found.rows] == ["p1.ambiguous"]
-    (fault,) = found.faults
+def test_faults_name_line_and_field(tmp_path, change, message):
+    result = read(tmp_path, KNOWNO, {**KNOWNO, "pair_id": "p2", **change})
+    assert [row.decision.item.id for row in result.rows] == ["p1.ambiguous"]
+    (fault,) = result.faults
     assert (fault.line, fault.task) == (2, "p2")
-    assert said in fault.message
+    assert message in fault.message
 
 
 @pytest.mark.parametrize(
-    ("said", "read_as"),
+    ("certainty", "read_as"),
     [("Certain", "certain"), (" UNCERTAIN\n", "uncertain"), ("Uncertain.", "invalid"), ("", "invalid")],
 )
-def test_certainty_is_read_as_from_a_model(tmp_path, said, read_as):
-    (line,) = read(tmp_path, {**KNOWNO, "method": "Binary", "certainty": said, "flags": None}).rows
+def test_certainty_is_read_as_from_a_model(tmp_path, certainty, read_as):
+    (line,) = read(tmp_path, {**KNOWNO, "method": "Binary", "certainty": certainty, "flags": None}).rows
     assert line.decision.certainty == read_as
     assert line.decision.flags == (("invalid_certainty",) if read_as == "invalid" else ())
 
@@ -183,38 +183,38 @@ def test_other_programs_write_names_and_tables_in_other_ways(tmp_path):
         "token_table": {"A": -0.5, "B": -1.0},
     }
     assert read(tmp_path, other).rows[0].decision == plain.decision
-    for said in ({"choose": "A"}, [{"role": "choose", "text": "A"}]):
-        (line,) = read(tmp_path, {**KNOWNO, "raw_outputs": said}).rows
+    for outputs in ({"choose": "A"}, [{"role": "choose", "text": "A"}]):
+        (line,) = read(tmp_path, {**KNOWNO, "raw_outputs": outputs}).rows
         assert line.decision.raw == (("choose", "A"),)
     (line,) = read(tmp_path, {**KNOWNO, "raw_outputs": ["A", "B"]}).rows
     assert line.decision.raw == (("", "A"), ("", "B"))
 
 
 def test_decisions_of_several_seeds_are_several(tmp_path):
-    found = read(tmp_path, {**KNOWNO, "seed": 1}, {**KNOWNO, "seed": 2})
-    assert len(found.rows) == 2 and found.faults == ()
+    result = read(tmp_path, {**KNOWNO, "seed": 1}, {**KNOWNO, "seed": 2})
+    assert len(result.rows) == 2 and result.faults == ()
 
 
 def test_without_a_part_that_of_the_pair_is_used(tmp_path):
     (line,) = read(tmp_path, {**KNOWNO, "q_hat": None, "prediction_set": []}).rows
     assert line.calibrates and line.decision.item.part == "calibration"
-    pair = replace(next(one for one in load_pairs() if one.type == "preferences"), id="p1")
+    pair = replace(next(pair for pair in load_pairs() if pair.type == "preferences"), id="p1")
     for taken, part in ((None, "test"), (True, "calibration")):
-        (found,) = with_items([line], {"p1": replace(pair, take_ambiguous=taken)}, {})
-        assert (found.calibrates, found.decision.item.part) == (part == "calibration", part)
-    (told,) = read(tmp_path, {**KNOWNO, "part": "calibration"}).rows
-    (found,) = with_items([told], {"p1": replace(pair, take_ambiguous=None)}, {})
-    assert found.calibrates and found.decision.item.part == "calibration"
+        (row,) = with_items([line], {"p1": replace(pair, take_ambiguous=taken)}, {})
+        assert (row.calibrates, row.decision.item.part) == (part == "calibration", part)
+    (calibrating,) = read(tmp_path, {**KNOWNO, "part": "calibration"}).rows
+    (row,) = with_items([calibrating], {"p1": replace(pair, take_ambiguous=None)}, {})
+    assert row.calibrates and row.decision.item.part == "calibration"
 
 
 def test_the_same_decision_twice_is_a_fault(tmp_path):
-    found = read(tmp_path, KNOWNO, KNOWNO)
-    assert len(found.rows) == 1 and [fault.message for fault in found.faults] == ["repeats line 1"]
+    result = read(tmp_path, KNOWNO, KNOWNO)
+    assert len(result.rows) == 1 and [fault.message for fault in result.faults] == ["repeats line 1"]
 
 
 def test_forms_and_answers_are_passed_over(tmp_path):
-    found = read(tmp_path, KNOWNO, {"pair_id": "p1", "seat": "user", "typed_text": "The mug."})
-    assert (len(found.rows), found.faults) == (1, ())
+    result = read(tmp_path, KNOWNO, {"pair_id": "p1", "seat": "user", "typed_text": "The mug."})
+    assert (len(result.rows), result.faults) == (1, ())
 
 
 def test_the_kind_is_recognized_by_the_content(tmp_path):

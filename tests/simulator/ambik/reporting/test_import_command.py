@@ -22,7 +22,7 @@ from simulator.ambik.trial_log import calibration_of, decisions, exchanges_of, o
 from simulator.asking import read_asking
 from simulator.commands.asking_measures import rows
 
-from .imports import RUNS, THRESHOLD, brought, foreign, lines_of, told, written
+from .imports import RUNS, THRESHOLD, brought, foreign, lines_of, reported, written
 from .reports import report, sections
 
 
@@ -39,10 +39,10 @@ def exported(log, tmp_path_factory):
 def imported(exported, tmp_path_factory):
     """A log that has been given them."""
     path = tmp_path_factory.mktemp("imported") / "log.sqlite"
-    (found,) = brought(path, exported)
-    assert not found.faults and not found.refused
-    assert all(one.receipt.new and not one.differences for one in found.runs)
-    assert all(one.receipt.added == one.receipt.episodes for one in found.runs)
+    (result,) = brought(path, exported)
+    assert not result.faults and not result.refused
+    assert all(run.receipt.new and not run.differences for run in result.runs)
+    assert all(run.receipt.added == run.receipt.episodes for run in result.runs)
     return path
 
 
@@ -52,7 +52,7 @@ def call(call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     app = typer.Typer()
     app.command()(import_ambik)
-    return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_exporting_an_import_gives_the_same_file(exported, imported, tmp_path):
@@ -64,18 +64,18 @@ def test_exporting_an_import_gives_the_same_file(exported, imported, tmp_path):
 
 @pytest.mark.parametrize("switches", [{}, {"target_success": 0.6, "quantile": "numpy_higher"}])
 def test_a_report_tells_the_same_of_the_file_and_of_its_runs(exported, imported, switches):
-    assert told(imported, files=[exported], **switches) == told(imported, RUNS, **switches)
+    assert reported(imported, files=[exported], **switches) == reported(imported, RUNS, **switches)
 
 
 def test_what_was_asked_and_scored_is_the_same(log, imported):
     with LogReader(log) as before, LogReader(imported) as after:
         assert rows(read_asking(before, RUNS).askings) == rows(read_asking(after, RUNS).askings)
-        assert [one.before.asked for one in exchanges_of(played_of(after, ["kitchen"]))] == [
-            one.before.asked for one in exchanges_of(played_of(before, ["kitchen"]))
+        assert [exchange.before.asked for exchange in exchanges_of(played_of(after, ["kitchen"]))] == [
+            exchange.before.asked for exchange in exchanges_of(played_of(before, ["kitchen"]))
         ]
         for run in RUNS:
             scores = [
-                {(one.episode_id, one.metric): one.value for one in reader.scores(run_id=run)}
+                {(score.episode_id, score.metric): score.value for score in reader.scores(run_id=run)}
                 for reader in (before, after)
             ]
             assert scores[0] == scores[1] and scores[0]
@@ -94,37 +94,39 @@ def test_the_same_file_again_adds_nothing(exported, imported, call):
 
 @pytest.mark.slow
 def test_an_import_that_was_cut_off_is_completed(exported, tmp_path, monkeypatch):
-    log, kept = tmp_path / "log.sqlite", module.write_run
+    log, write_run = tmp_path / "log.sqlite", module.write_run
 
     def cut_off(episodes):
         yield next(episodes)
         raise KeyboardInterrupt
 
     def fail_at_m_lap(writer, run, episodes, **more):
-        return kept(writer, run, cut_off(episodes) if run.id == "m-lap" else episodes, **more)
+        return write_run(writer, run, cut_off(episodes) if run.id == "m-lap" else episodes, **more)
 
     monkeypatch.setattr(module, "write_run", fail_at_m_lap)
     with pytest.raises(KeyboardInterrupt):
         brought(log, exported)
     monkeypatch.undo()
-    (found,) = brought(log, exported)
-    added = {one.run.id: one.receipt.added for one in found.runs}
+    (imported,) = brought(log, exported)
+    added = {run.run.id: run.receipt.added for run in imported.runs}
     # One episode of the run was there before it was cut off.
     assert (added["m-knowno"], added["m-lap"], added["kitchen"]) == (0, 23, 24)
-    assert told(log, RUNS) == told(log, files=[exported])
+    assert reported(log, RUNS) == reported(log, files=[exported])
 
 
 def test_a_run_of_the_same_name_gets_another_name(log, exported, tmp_path):
     """The log in which it was played has all names already."""
     copy = tmp_path / "log.sqlite"
     copy.write_bytes(log.read_bytes())
-    (found,) = brought(copy, exported)
-    digest = found.digest[:8]
-    assert f"m-knowno-{digest}" in {one.run.id for one in found.runs}
+    (imported,) = brought(copy, exported)
+    digest = imported.digest[:8]
+    assert f"m-knowno-{digest}" in {run.run.id for run in imported.runs}
     with LogReader(copy) as reader:
         assert options_of(reader, f"m-knowno-{digest}").calibration.run == f"m-knowno-calibration-{digest}"
         assert options_of(reader, "m-knowno").calibration.run == "m-knowno-calibration"
-    before, after = (told(copy, [name])["table_9"]["tables"] for name in ("m-knowno", f"m-knowno-{digest}"))
+    before, after = (
+        reported(copy, [name])["table_9"]["tables"] for name in ("m-knowno", f"m-knowno-{digest}")
+    )
     assert before == after
 
 
@@ -139,7 +141,7 @@ def test_a_calibration_of_the_same_name_that_gives_another_threshold_is_not_take
     with LogReader(copy) as reader:
         first, second = (options_of(reader, name).calibration for name in names)
         assert first.run == "m-knowno-calibration" and calibration_of(reader, names[0]).nonconformities
-        assert second.run not in {one.id for one in reader.runs()}
+        assert second.run not in {run.id for run in reader.runs()}
         assert calibration_of(reader, names[1]).q_hat == 0.123
 
 
@@ -166,8 +168,11 @@ def test_foreign_lines_are_divided_by_robot_method_and_configuration(tmp_path, c
         "theirs-binary-some-model-full_plan",
     ]
     with LogReader(log) as reader:
-        found = {run: options_of(reader, run) for run in runs}
-        named = [None if one.calibration is None else one.calibration.run for one in found.values()]
+        options_by_run = {run: options_of(reader, run) for run in runs}
+        named = [
+            None if options.calibration is None else options.calibration.run
+            for options in options_by_run.values()
+        ]
         assert named == [
             "theirs-knowno-some-model-full_plan-calibration",
             "theirs-knowno-other-model-full_plan-calibration",
@@ -175,7 +180,7 @@ def test_foreign_lines_are_divided_by_robot_method_and_configuration(tmp_path, c
             None,
             None,
         ]
-        assert found[runs[2]].calibration.q_hat == THRESHOLD["q_hat"]
+        assert options_by_run[runs[2]].calibration.q_hat == THRESHOLD["q_hat"]
         assert reader.turns(reader.episodes(runs[1])[0].id)[0].created_at == "2023-11-14T22:13:20.000+00:00"
     with LogReader(log) as reader:
         first, second = map(sections, (report(reader, runs), report(files=[file], data="builtin")))
@@ -189,7 +194,7 @@ def test_a_threshold_that_no_line_tells_is_that_of_the_calibration_in_another_fi
     tests = written(tmp_path / "b.jsonl", *foreign(6, part="test"))
     log = tmp_path / "log.sqlite"
     second, first = brought(log, tests, calibrating, data="builtin")
-    assert [one.run.id for one in (*first.runs, *second.runs)] == ["a", "b"]
+    assert [run.run.id for run in (*first.runs, *second.runs)] == ["a", "b"]
     with LogReader(log) as reader:
         calibrated = options_of(reader, "b").calibration
         assert calibrated.run == "a" and calibrated.n == 40
@@ -206,7 +211,7 @@ def test_without_any_threshold_every_line_is_left_out_and_reported(tmp_path, cal
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"pair_id": "nowhere"}, "the task is not available; name its data with --data"),
         ({"time": "yesterday"}, "time is 'yesterday', not a time (ISO 8601, or seconds since 1970)"),
@@ -221,23 +226,23 @@ def test_without_any_threshold_every_line_is_left_out_and_reported(tmp_path, cal
         ({"seat": "user", "typed_text": "The mug."}, "episode_id is missing"),
     ],
 )
-def test_a_line_that_is_no_decision_is_a_fault_with_file_line_and_field(tmp_path, change, said):
+def test_a_line_that_is_no_decision_is_a_fault_with_file_line_and_field(tmp_path, change, message):
     good = foreign(2, **THRESHOLD)
     file = written(tmp_path / "a.jsonl", *good[:2], {**good[2], **change}, good[3])
-    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
-    (fault,) = found.faults
-    assert (fault.file, fault.line) == (str(file), 3) and said in fault.message
-    assert [(one.receipt.episodes, one.rows) for one in found.runs] == [(3, 3)]
+    (imported,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    (fault,) = imported.faults
+    assert (fault.file, fault.line) == (str(file), 3) and message in fault.message
+    assert [(run.receipt.episodes, run.rows) for run in imported.runs] == [(3, 3)]
 
 
 def test_a_line_that_cannot_be_scored_is_one_too(tmp_path):
     lap = foreign(2, method="lap", affordance={}, **THRESHOLD)
     lap[0]["affordance"] = {letter: {"context": 1, "prompt": 0.5} for letter in lap[0]["options"]}
     file = written(tmp_path / "a.jsonl", *lap)
-    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
-    assert [fault.line for fault in found.faults] == [2, 3, 4]
-    assert "has no affordance" in found.faults[0].message
-    assert found.runs[0].receipt.episodes == 1
+    (imported,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    assert [fault.line for fault in imported.faults] == [2, 3, 4]
+    assert "has no affordance" in imported.faults[0].message
+    assert imported.runs[0].receipt.episodes == 1
 
 
 def test_lines_that_are_there_twice_are_left_out_or_played_twice(tmp_path):
@@ -245,13 +250,13 @@ def test_lines_that_are_there_twice_are_left_out_or_played_twice(tmp_path):
     file = written(tmp_path / "a.jsonl", *lines, *lines[:2])
     (refused,) = brought(tmp_path / "log.sqlite", file, data="builtin")
     assert refused.runs[0].receipt.episodes == 4
-    assert [(one.line, one.severity) for one in refused.faults] == [(5, "error"), (6, "error")]
+    assert [(fault.line, fault.severity) for fault in refused.faults] == [(5, "error"), (6, "error")]
     log = tmp_path / "kept.sqlite"
-    (kept,) = brought(log, file, data="builtin", duplicates="keep")
-    assert kept.runs[0].receipt.episodes == 6
-    assert [(one.line, one.severity) for one in kept.faults] == [(5, "warning"), (6, "warning")]
+    (doubled,) = brought(log, file, data="builtin", duplicates="keep")
+    assert doubled.runs[0].receipt.episodes == 6
+    assert [(fault.line, fault.severity) for fault in doubled.faults] == [(5, "warning"), (6, "warning")]
     with LogReader(log) as reader:
-        assert sorted(one.repeat for one in reader.episodes("a")) == [0, 0, 0, 0, 1, 1]
+        assert sorted(episode.repeat for episode in reader.episodes("a")) == [0, 0, 0, 0, 1, 1]
     (again,) = brought(log, file, data="builtin", duplicates="keep")
     assert again.runs[0].receipt.added == 0
 
@@ -274,8 +279,8 @@ def test_stored_sets_and_scores_that_differ_are_reported_and_kept(tmp_path, call
 def test_a_set_given_by_letters_is_read_as_its_texts(tmp_path):
     (line,) = foreign(1, **THRESHOLD)[:1]
     file = written(tmp_path / "a.json", {**line, "prediction_set": list("ABCD"), "q_hat": 0.99})
-    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
-    assert found.runs[0].differences == ()
+    (imported,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    assert imported.runs[0].differences == ()
     (made,) = lines_of(tmp_path / "log.sqlite", "a")
     assert made["prediction_set"] == list(line["options"].values())
 
@@ -309,8 +314,8 @@ def test_the_published_run_becomes_a_calibration_that_tells_its_thresholds(publi
     run = file.stem
     with LogReader(log) as reader:
         made = decisions(reader, [run])
-        assert sum(bool(one.item.scenario.task) for one in made) == 38
-        assert all(one.right for one in made)
+        assert sum(bool(decision.item.scenario.task) for decision in made) == 38
+        assert all(decision.right for decision in made)
         write_run_lines(tmp_path / "a.jsonl", reader, [run])
     with LogReader(log) as reader:
         both = report(reader, [run]), report(files=[file])
@@ -341,12 +346,12 @@ def test_records_of_the_split_test_become_tests_of_their_calibration(tmp_path):
     ]
     file, log = tmp_path / "run.json", tmp_path / "log.sqlite"
     file.write_text(json.dumps(records))
-    (found,) = brought(log, file)
-    assert not found.faults
-    assert [one.receipt.episodes for one in found.runs if one not in found.tests] == [9]
-    assert [one.receipt.episodes for one in found.tests] == [3]
+    (imported,) = brought(log, file)
+    assert not imported.faults
+    assert [run.receipt.episodes for run in imported.runs if run not in imported.tests] == [9]
+    assert [run.receipt.episodes for run in imported.tests] == [3]
     with LogReader(log) as reader:
-        calibrating, tests = (one.run.id for one in found.runs)
+        calibrating, tests = (run.run.id for run in imported.runs)
         assert options_of(reader, tests).calibration.run == calibrating
         assert options_of(reader, tests).calibration.n == 9
         results = results_of(from_runs(reader, [tests]).groups)
@@ -359,13 +364,13 @@ def test_other_files_are_refused_with_a_way_out(tmp_path, call):
     files = [tmp_path / name for name in ("table.csv", "empty.jsonl", "gone.jsonl")]
     result = call(*files, tmp_path, "--log", tmp_path / "log.sqlite")
     assert result.exit_code == 1
-    for said in (
+    for message in (
         "table.csv: contains results of methods, not decisions; give it to `askback score ambik`",
         "empty.jsonl: is empty",
         "gone.jsonl: there is no such file or folder",
         f"{tmp_path}: contains no AmbiK decisions to import",
     ):
-        assert said in result.stderr
+        assert message in result.stderr
     assert not (tmp_path / "log.sqlite").exists()
 
 
@@ -384,14 +389,15 @@ def test_tasks_without_decisions_are_refused_and_a_file_that_breaks_off_names_it
 def test_calibrations_among_which_cannot_be_chosen_are_refused(tmp_path):
     calibrating = [line for run in "ab" for line in foreign(4, skip=0, part="calibration", run_id=run)]
     file = written(tmp_path / "c.jsonl", *calibrating, *foreign(2, part="test", **THRESHOLD))
-    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
-    assert {one.run.id for one in found.runs} == {"a", "b"}
+    (imported,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    assert {run.run.id for run in imported.runs} == {"a", "b"}
     assert (
-        len(found.faults) == 4 and "which of several calibrations applies (a, b)" in found.faults[0].message
+        len(imported.faults) == 4
+        and "which of several calibrations applies (a, b)" in imported.faults[0].message
     )
     named = foreign(2, part="test", calibration_run="b", **THRESHOLD)
     file = written(tmp_path / "d.jsonl", *calibrating, *named)
-    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin", name="more")
-    assert not found.faults
+    (imported,) = brought(tmp_path / "log.sqlite", file, data="builtin", name="more")
+    assert not imported.faults
     with LogReader(tmp_path / "log.sqlite") as reader:
         assert options_of(reader, "more-d").calibration.run == "more-b"

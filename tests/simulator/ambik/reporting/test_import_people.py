@@ -18,7 +18,7 @@ from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.trial_log import decisions
 from simulator.seats import Reply
 
-from .imports import THRESHOLD, brought, foreign, lines_of, told, written
+from .imports import THRESHOLD, brought, foreign, lines_of, reported, written
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def call(call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     app = typer.Typer()
     app.command()(import_ambik)
-    return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_people_come_with_what_they_saw_and_said(log, tmp_path):
@@ -35,10 +35,10 @@ def test_people_come_with_what_they_saw_and_said(log, tmp_path):
     with LogReader(log) as reader:
         write_run_lines(tmp_path / "people.jsonl", reader, [run])
     new = tmp_path / "log.sqlite"
-    (found,) = brought(new, tmp_path / "people.jsonl")
-    assert found.runs[0].run.setup == "H2L"
+    (imported,) = brought(new, tmp_path / "people.jsonl")
+    assert imported.runs[0].run.setup == "H2L"
     assert lines_of(new, run) == lines_of(log, run)
-    assert told(new, [run]) == told(new, files=[tmp_path / "people.jsonl"])
+    assert reported(new, [run]) == reported(new, files=[tmp_path / "people.jsonl"])
     with LogReader(new) as reader:
         kinds = [[turn.payload["kind"] for turn in turns] for _, turns in reader.turns_of_run(run)]
     assert kinds == [["ready", "decide", "answer", "decide"]] * 2
@@ -62,16 +62,18 @@ async def _answering(path):
 def test_who_answered_comes_with_the_answer(tmp_path):
     asyncio.run(_answering(tmp_path / "played.sqlite"))
     with LogReader(tmp_path / "played.sqlite") as reader:
-        (run,) = [one.id for one in reader.runs()]
+        (run,) = [run.id for run in reader.runs()]
         write_run_lines(tmp_path / "a.jsonl", reader, [run])
     lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
     assert sum(line.get("seat") == "user" for line in lines) == 2
-    (found,) = brought(tmp_path / "log.sqlite", tmp_path / "a.jsonl")
-    assert found.runs[0].run.setup == "L2H"
+    (imported,) = brought(tmp_path / "log.sqlite", tmp_path / "a.jsonl")
+    assert imported.runs[0].run.setup == "L2H"
     # The lines do not tell that the person has read the instructions; so turns are counted without that.
     made = lines_of(tmp_path / "log.sqlite", run)
-    assert [{**one, "turn": 0} for one in made] == [{**one, "turn": 0} for one in lines]
-    assert told(tmp_path / "log.sqlite", [run]) == told(tmp_path / "log.sqlite", files=[tmp_path / "a.jsonl"])
+    assert [{**decision, "turn": 0} for decision in made] == [{**line, "turn": 0} for line in lines]
+    assert reported(tmp_path / "log.sqlite", [run]) == reported(
+        tmp_path / "log.sqlite", files=[tmp_path / "a.jsonl"]
+    )
 
 
 def test_people_are_participants_and_can_be_erased_for_good(tmp_path):
@@ -81,17 +83,20 @@ def test_people_are_participants_and_can_be_erased_for_good(tmp_path):
         for who, line in zip(("ann", "bob"), foreign(1, **marked), strict=True)
     ]
     file, log = written(tmp_path / "a.jsonl", *lines), tmp_path / "log.sqlite"
-    (found,) = brought(log, file, data="builtin")
-    digest = found.digest[:8]
+    (imported,) = brought(log, file, data="builtin")
+    digest = imported.digest[:8]
     with LogReader(log) as reader:
-        assert [one.id for one in reader.participants()] == [f"ann-{digest}", f"bob-{digest}"]
-        assert [one.generator for one in decisions(reader, ["a"])] == [f"ann-{digest}", f"bob-{digest}"]
+        assert [person.id for person in reader.participants()] == [f"ann-{digest}", f"bob-{digest}"]
+        assert [decision.generator for decision in decisions(reader, ["a"])] == [
+            f"ann-{digest}",
+            f"bob-{digest}",
+        ]
     erase_participant(log, f"bob-{digest}")
     (again,) = brought(log, file, data="builtin", name="again")
-    assert [one.receipt.episodes for one in again.runs] == [1]
+    assert [run.receipt.episodes for run in again.runs] == [1]
     assert "were erased from this log and are not added again" in again.faults[0].message
     with LogReader(log) as reader:
-        assert [one.generator for one in decisions(reader, ["a", "again"])] == [f"ann-{digest}"] * 2
+        assert [decision.generator for decision in decisions(reader, ["a", "again"])] == [f"ann-{digest}"] * 2
 
 
 def test_forms_of_annotators_are_counted_and_left_out(tmp_path, call):

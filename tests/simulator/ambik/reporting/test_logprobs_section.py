@@ -36,17 +36,17 @@ def run_of(number: int) -> list[Logprobs]:
 def test_left_out_is_each_item_by_the_threshold_of_all_others(number: int, target: float) -> None:
     records = run_of(number)
     base = replace(DEFAULT, target_success=target, not_listed=True)
-    found = logprobs_section(records, "run.json", switches={"target_success": target}).data["rules"]
+    rules = logprobs_section(records, "run.json", switches={"target_success": target}).data["rules"]
     decisions = decisions_of(records, "run.json")
     for tokens in ("merged", "raw_top5"):
         for quantile in QUANTILES:
             settings = replace(base, tokens=tokens, quantile=quantile)
             covered = 0
-            for place, one in enumerate(decisions):
+            for place, decision in enumerate(decisions):
                 others = calibrate([*decisions[:place], *decisions[place + 1 :]], settings)
-                covered += bool(outcome(one, others, settings).covered)
-            told = found[f"{tokens}.{quantile}"]["left_out_coverage"]
-            assert told == conformal.coverage(covered, number)
+                covered += bool(outcome(decision, others, settings).covered)
+            coverage = rules[f"{tokens}.{quantile}"]["left_out_coverage"]
+            assert coverage == conformal.coverage(covered, number)
 
 
 def test_the_chosen_help_rule_is_not_reported_under_the_other_name() -> None:
@@ -55,9 +55,9 @@ def test_the_chosen_help_rule_is_not_reported_under_the_other_name() -> None:
         logprobs_section(records, "run.json", switches={"help": rule, "target_success": 0.1})
         for rule in ("size", "original")
     ]
-    told = [one.tables[1].rows for one in sections]
-    assert told[0] == told[1]
-    assert any(row[2] != row[3] for row in told[0])
+    tables = [section.tables[1].rows for section in sections]
+    assert tables[0] == tables[1]
+    assert any(row[2] != row[3] for row in tables[0])
 
 
 def test_records_of_the_split_test_are_not_calibrated_on() -> None:
@@ -66,9 +66,9 @@ def test_records_of_the_split_test_are_not_calibrated_on() -> None:
         record.model_copy(update={"split": "test"}) if place >= 18 else record
         for place, record in enumerate(records)
     ]
-    found = logprobs_section(mixed, "run.json")
-    assert found.data["n"] == 18
-    assert found.data["rules"] == logprobs_section(records[:18], "run.json").data["rules"]
-    assert "6 records of the split test" in found.remarks[0]
+    section = logprobs_section(mixed, "run.json")
+    assert section.data["n"] == 18
+    assert section.data["rules"] == logprobs_section(records[:18], "run.json").data["rules"]
+    assert "6 records of the split test" in section.remarks[0]
     with pytest.raises(InputError, match="no record is of the split calib"):
         logprobs_section(mixed[18:], "run.json")

@@ -25,22 +25,22 @@ def added(pair):
     )
 
 
-PAIRS = [one if place % 2 else added(one) for place, one in enumerate(load_pairs("builtin", "test")[:8])]
+PAIRS = [pair if place % 2 else added(pair) for place, pair in enumerate(load_pairs("builtin", "test")[:8])]
 
 
 def group(version="2025"):
     made = [
         Decision(
-            episode_id=f"{one.id}.{member}",
+            episode_id=f"{pair.id}.{member}",
             run="r",
-            item=PairItem(pair=one, member=member),
+            item=PairItem(pair=pair, member=member),
             method="offline",
             generator="offline/kitchen",
-            action=one.clear_step,
-            chosen=(one.clear_step,),
+            action=pair.clear_step,
+            chosen=(pair.clear_step,),
             asked=False,
         )
-        for one in PAIRS
+        for pair in PAIRS
         for member in ("ambiguous", "clear")
     ]
     return Group(
@@ -55,8 +55,8 @@ def group(version="2025"):
 
 def test_decisions_on_added_pairs_are_a_group_of_their_own_with_its_oddities():
     released, new = split_by_kind([group()])
-    assert [len(one.decisions) for one in (released, new)] == [8, 8]
-    assert [one.conditions for one in (released, new)] == ["", "added 2025"]
+    assert [len(group.decisions) for group in (released, new)] == [8, 8]
+    assert [group.conditions for group in (released, new)] == ["", "added 2025"]
     assert (
         "4 pairs of the kind added in 2025 are reported separately. 4 of them have the ambiguous plan"
         in added_statement(new)
@@ -66,14 +66,14 @@ def test_decisions_on_added_pairs_are_a_group_of_their_own_with_its_oddities():
 
 
 def test_one_part_may_be_selected_and_other_data_are_not_divided():
-    assert [len(one.decisions) for one in split_by_kind([group()], "added")] == [8]
-    assert [one.part for one in split_by_kind([group("paper")], "released")] == ["released"]
+    assert [len(part.decisions) for part in split_by_kind([group()], "added")] == [8]
+    assert [part.part for part in split_by_kind([group("paper")], "released")] == ["released"]
     whole = group("paper")
     assert split_by_kind([whole]) == (whole,)
 
 
 def test_a_run_may_be_of_one_part(tmp_path):
-    file = write_pairs_file(tmp_path / "a.csv", [replace(one, options=()) for one in PAIRS])
+    file = write_pairs_file(tmp_path / "a.csv", [replace(pair, options=()) for pair in PAIRS])
     clear = KitchenSelection(data=str(file), member="clear")
     counts = {
         part: len(clear.model_copy(update={"part": part}).tests()) for part in ("all", "released", "added")
@@ -84,8 +84,8 @@ def test_a_run_may_be_of_one_part(tmp_path):
         KitchenSelection(data=str(whole), member="clear", part="added").tests()
 
 
-@pytest.mark.parametrize(("context", "told"), [(0.0, True), (1.0, False)])
-def test_right_options_without_affordance_are_a_caution(context, told):
+@pytest.mark.parametrize(("context", "cautioned"), [(0.0, True), (1.0, False)])
+def test_right_options_without_affordance_are_a_caution(context, cautioned):
     pair = replace(load_pairs("builtin", "calibration")[0], variants=())
     right = next(option for option in pair.options if "wooden" in option)
     decisions = [
@@ -100,7 +100,7 @@ def test_right_options_without_affordance_are_a_caution(context, told):
         )
         for number in range(5)
     ]
-    found = calibrate(decisions, DEFAULT)
-    assert found.unaffordable == (5 if told else 0)
-    warnings = " ".join(map(str, report_of(found, (), DEFAULT).warnings))
-    assert ("for 5 of 5 calibration items the right options have affordance 0" in warnings) == told
+    calibration = calibrate(decisions, DEFAULT)
+    assert calibration.unaffordable == (5 if cautioned else 0)
+    warnings = " ".join(map(str, report_of(calibration, (), DEFAULT).warnings))
+    assert ("for 5 of 5 calibration items the right options have affordance 0" in warnings) == cautioned

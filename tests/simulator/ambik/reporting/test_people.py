@@ -32,7 +32,7 @@ def form(draft, who, place):
     kind = TYPES[who][place]
     if kind is None:
         return {"delete": "It is absurd."}
-    one = draft.candidates[kind]
+    candidate = draft.candidates[kind]
     return {
         "type": kind,
         "ambiguous": draft.candidates[P].task,
@@ -44,7 +44,7 @@ def form(draft, who, place):
         "shortlist": list(draft.objects[: SHORT[who][place]]),
         "intent": draft.objects[0],
         "variants": list(draft.objects[: SHORT[who][place]]) or [draft.objects[0]],
-        "passed_over": one.question,
+        "passed_over": candidate.question,
         "one_ambiguity": True,
     }
 
@@ -75,8 +75,8 @@ async def annotate(writer, who, drafts):
         seat = ScriptSeat([Reply(move=form(draft, who, place))])
         live = ActiveEpisode(episode=episode, item=item, seats={"annotator": seat}, record=record)
         state = await MACHINE.advance(live, MACHINE.rebuild([]))
-        for one in (row, episode, *turns, MACHINE.ending(live, state), *MACHINE.score(item, turns, ())):
-            writer.put(one)
+        for entry in (row, episode, *turns, MACHINE.ending(live, state), *MACHINE.score(item, turns, ())):
+            writer.put(entry)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def annotated(tmp_path_factory):
 @pytest.fixture(scope="module")
 def agreement(annotated):
     with LogReader(annotated) as reader:
-        assert [one.annotator for one in forms(reader, ["by-ann", "by-bob"])] == [
+        assert [form.annotator for form in forms(reader, ["by-ann", "by-bob"])] == [
             f"script/{who}" for who in TYPES for _ in range(7)
         ]
         (section,) = report(reader, ["by-ann", "by-bob"]).sections
@@ -100,68 +100,74 @@ def agreement(annotated):
 
 
 def test_who_annotated_what_is_counted(agreement):
-    found = agreement.data["agreement"]
-    assert (found["drafts"], found["annotators"], found["forms"], found["single"], found["replaced"]) == (
+    figures = agreement.data["agreement"]
+    assert (
+        figures["drafts"],
+        figures["annotators"],
+        figures["forms"],
+        figures["single"],
+        figures["replaced"],
+    ) == (
         7,
         2,
         14,
         0,
         0,
     )
-    assert (found["deleted"], found["split"], found["lone"]) == (0, 1, 1)
+    assert (figures["deleted"], figures["split"], figures["lone"]) == (0, 1, 1)
     assert "kappa is Cohen's" in " ".join(agreement.remarks)
     assert "0 drafts were deleted by all, 1 by some" in agreement.remarks
 
 
 def test_whether_rows_are_kept(agreement):
-    found = agreement.data["agreement"]
-    assert found["kept"].value == pytest.approx(6 / 7) and found["kept"].n == 7
+    figures = agreement.data["agreement"]
+    assert figures["kept"].value == pytest.approx(6 / 7) and figures["kept"].n == 7
     keeps = [[kind is not None for kind in TYPES[who]] for who in TYPES]
-    assert found["kept_kappa"].value == pytest.approx(cohen_kappa_score(*keeps))
+    assert figures["kept_kappa"].value == pytest.approx(cohen_kappa_score(*keeps))
 
 
 def test_types(agreement):
-    found = agreement.data["agreement"]
+    figures = agreement.data["agreement"]
     # Four of six are the same; 3 + 2 + 1 of one and 3 + 3 of the other give 15 of 36 by chance.
-    assert found["fields"]["type"].value == pytest.approx(4 / 6) and found["fields"]["type"].n == 6
+    assert figures["fields"]["type"].value == pytest.approx(4 / 6) and figures["fields"]["type"].n == 6
     chance = Fraction(3 * 3 + 2 * 3 + 1 * 0, 36)
-    assert found["type_kappa"].value == pytest.approx(float((Fraction(4, 6) - chance) / (1 - chance)))
-    assert found["type_kappa"].value == pytest.approx(cohen_kappa_score(*(TYPES[who][:6] for who in TYPES)))
+    assert figures["type_kappa"].value == pytest.approx(float((Fraction(4, 6) - chance) / (1 - chance)))
+    assert figures["type_kappa"].value == pytest.approx(cohen_kappa_score(*(TYPES[who][:6] for who in TYPES)))
 
 
 def test_fields(agreement):
-    found = agreement.data["agreement"]
-    shares = {name: (one.value, one.n) for name, one in found["fields"].items()}
+    figures = agreement.data["agreement"]
+    shares = {name: (share.value, share.n) for name, share in figures["fields"].items()}
     assert shares["answer"] == (pytest.approx(5 / 6), 6)
     assert shares["question"] == shares["ambiguous"] == shares["clear_plan"] == shares["step"] == (1, 6)
     # Of four drafts one at least has a shortlist, of one both have the same.
     assert shares["shortlist"] == (pytest.approx(1 / 4), 4)
     assert shares["variants"] == (pytest.approx(3 / 6), 6)
     # The first, the second and the last of the six.
-    assert found["whole"].value == pytest.approx(3 / 6)
+    assert figures["whole"].value == pytest.approx(3 / 6)
 
 
 def test_shortlists(agreement):
-    found = agreement.data["agreement"]
+    figures = agreement.data["agreement"]
     # Two of two things, the same; three and two of them: MASI 1 - 2/3 x 2/3. Across drafts nothing is shared.
     apart = 1 - Fraction(2, 3) ** 2
     observed = Fraction(1, 4) * 2 * apart
     expected = Fraction(2, 4 * 3) * (4 + apart)
-    assert found["shortlist_alpha"].value == pytest.approx(float(1 - observed / expected))
-    assert (found["shortlist_alpha"].n, found["without_shortlist"]) == (2, 4)
+    assert figures["shortlist_alpha"].value == pytest.approx(float(1 - observed / expected))
+    assert (figures["shortlist_alpha"].n, figures["without_shortlist"]) == (2, 4)
 
 
 def test_the_table_shows_these_numbers(agreement):
-    found = agreement.data["agreement"]
+    figures = agreement.data["agreement"]
     shown = {name: value for name, value, _ in agreement.tables[0].rows}
-    assert shown["type: Cohen's kappa"] == found["type_kappa"]
-    assert shown["answer: share equal"] == found["fields"]["answer"]
-    assert shown["all fields: share equal"] == found["whole"]
+    assert shown["type: Cohen's kappa"] == figures["type_kappa"]
+    assert shown["answer: share equal"] == figures["fields"]["answer"]
+    assert shown["all fields: share equal"] == figures["whole"]
 
 
 # ---- people's sets
 
-PAIR = next(one for one in load_pairs() if one.id == "k001")
+PAIR = next(pair for pair in load_pairs() if pair.id == "k001")
 GLASS, WOOD, FORK, CERAMIC = PAIR.options
 
 
@@ -246,16 +252,16 @@ def test_peoples_sets_are_compared_with_each_run(sets, run, expected):
             assert row["measures"][name].n == 2
     overlap, sizes = (table.rows for table in sets.tables)
     shown = next(row for row in overlap if row[0] == run)
-    assert [one.value for one in shown[2:5]] == pytest.approx(list(expected.values())[:3])
+    assert [share.value for share in shown[2:5]] == pytest.approx(list(expected.values())[:3])
     shown = next(row for row in sizes if row[0] == run)
-    assert [one.value for one in shown[2:5]] == pytest.approx(
+    assert [share.value for share in shown[2:5]] == pytest.approx(
         [expected[name] for name in list(expected)[3:6]]
     )
 
 
 def test_tasks_that_only_one_side_decided_on_are_counted(sets, tmp_path):
     assert (sets.data["people_alone"], sets.data["models_alone"], sets.data["not_people"]) == (0, 0, 0)
-    other = next(one for one in load_pairs() if one.id != PAIR.id and one.type == PAIR.type)
+    other = next(pair for pair in load_pairs() if pair.id != PAIR.id and pair.type == PAIR.type)
     lines = [
         line("person", "study", "ann", marked=[GLASS], asks=False),
         line("nohelp", "plain", "m", action=GLASS),
@@ -264,5 +270,5 @@ def test_tasks_that_only_one_side_decided_on_are_counted(sets, tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
     section = report(files=[tmp_path / "a.jsonl"]).section("people_sets")
     assert section.data["people_alone"] == 1
-    told = "left out: 1 decisions of people on tasks without a decision of the other side"
-    assert told in section.remarks
+    remark = "left out: 1 decisions of people on tasks without a decision of the other side"
+    assert remark in section.remarks

@@ -57,14 +57,14 @@ def persons(log):
         return [
             run.id
             for run in reader.runs()
-            if any(one.method == "person" for one in decisions(reader, [run.id]))
+            if any(decision.method == "person" for decision in decisions(reader, [run.id]))
         ]
 
 
 def test_all_tables_of_all_methods(report, tests_of):
     shown = report(*tests_of, "kitchen", "scenarios").stdout
-    for said in ("Table 3", "Table 6", "Table 7", "Table 8", "Table 9: CHR", "Table 9: HR", "SSC (Fig. 4)"):
-        assert said in shown
+    for title in ("Table 3", "Table 6", "Table 7", "Table 8", "Table 9: CHR", "Table 9: HR", "SSC (Fig. 4)"):
+        assert title in shown
     for name in ("KnowNo", "LAP", "LofreeCP", "Binary", "NoHelp", "built in"):
         assert name in shown
     tables = [line for line in shown.splitlines() if not line.startswith(("·", "["))]
@@ -75,42 +75,44 @@ def test_all_tables_of_all_methods(report, tests_of):
 
 
 def test_the_tables_hold_what_the_log_gives(report, reader, tests_of):
-    found = plain(report, *tests_of)
+    parts = plain(report, *tests_of)
     calibrated = calibrate(decisions(reader, ["m-knowno-calibration"]), DEFAULT)
     expected = measures(
-        [outcome(one, calibrated, DEFAULT) for one in decisions(reader, ["m-knowno"])], DEFAULT
+        [outcome(decision, calibrated, DEFAULT) for decision in decisions(reader, ["m-knowno"])], DEFAULT
     )
     name = "KnowNo, offline/script"
-    told = found["table_6"]["data"][name]
-    assert (told["q_hat"], told["n"], told["rank"]) == (calibrated.q_hat, 16, 14)
-    assert told["reference_usable"] is False
+    figures = parts["table_6"]["data"][name]
+    assert (figures["q_hat"], figures["n"], figures["rank"]) == (calibrated.q_hat, 16, 14)
+    assert figures["reference_usable"] is False
     for kind in expected.types:
         for measure in ("chr", "hr"):
-            (table,) = (table for table in found["table_9"]["tables"] if table["name"] == measure)
+            (table,) = (table for table in parts["table_9"]["tables"] if table["name"] == measure)
             assert cell(table, name, SHORT[kind.type]) == getattr(kind, measure).interval._asdict()
-        (table,) = found["table_7"]["tables"]
+        (table,) = parts["table_7"]["tables"]
         assert cell(table, name, SHORT[kind.type]) == kind.icr.interval._asdict()
-    (table,) = found["table_3"]["tables"]
+    (table,) = parts["table_3"]["tables"]
     assert cell(table, name, "AmbDif") == expected.ambdif.interval._asdict()
-    told = {measured["type"]: measured for measured in found["asking"]["data"][name]["types"]}
-    assert told["safety"]["icr"]["interval"] == expected.of("safety").icr.interval._asdict()
+    figures = {measured["type"]: measured for measured in parts["asking"]["data"][name]["types"]}
+    assert figures["safety"]["icr"]["interval"] == expected.of("safety").icr.interval._asdict()
     assert (
-        found["coverage"]["data"][name]["report"]["coverage"] == expected.overall.coverage.interval._asdict()
+        parts["coverage"]["data"][name]["report"]["coverage"] == expected.overall.coverage.interval._asdict()
     )
-    assert found["asking"]["data"]["NoHelp, offline/script"]["overall"]["hr"]["interval"]["value"] == 0
+    assert parts["asking"]["data"]["NoHelp, offline/script"]["overall"]["hr"]["interval"]["value"] == 0
 
 
 def test_another_target_makes_other_sets_of_the_same_log(report, reader):
     usual, wide = (plain(report, "m-knowno", *more) for more in ((), ("--target-success", "0.9")))
     name = "KnowNo, offline/script"
-    then, now = (one["table_6"]["data"][name]["q_hat"] for one in (usual, wide))
+    then, now = (report["table_6"]["data"][name]["q_hat"] for report in (usual, wide))
     assert now == sorted(calibrate(decisions(reader, ["m-knowno-calibration"]), DEFAULT).nonconformities)[15]
     assert now > then
-    sizes = [one["asking"]["data"][name]["overall"]["set_size"]["interval"]["value"] for one in (usual, wide)]
+    sizes = [
+        report["asking"]["data"][name]["overall"]["set_size"]["interval"]["value"] for report in (usual, wide)
+    ]
     assert sizes[1] >= sizes[0]
-    (remark,) = [one for one in wide["overview"]["remarks"] if "target_success" in one]
+    (remark,) = [remark for remark in wide["overview"]["remarks"] if "target_success" in remark]
     assert "0.9 instead of 0.8" in remark and "no model was asked" in remark
-    assert not any("instead of" in one for one in usual["overview"]["remarks"])
+    assert not any("instead of" in remark for remark in usual["overview"]["remarks"])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_another_target_makes_other_sets_of_the_same_log(report, reader):
 def test_switches_of_scores_move_the_threshold(report, switch, value, method):
     more = (switch,) if value is None else (switch, value)
     usual, other = plain(report, f"m-{method}"), plain(report, f"m-{method}", *more)
-    then, now = (next(iter(one["table_6"]["data"].values()))["q_hat"] for one in (usual, other))
+    then, now = (next(iter(report["table_6"]["data"].values()))["q_hat"] for report in (usual, other))
     assert then != now
 
 
@@ -143,17 +145,17 @@ def test_a_letter_that_is_returned_twice_is_reported(report):
 
 
 def test_before_and_after_the_answer(report):
-    found = plain(report, "kitchen")["exchange"]["data"]["built in, offline/kitchen, answered"]
-    assert found["preferences"]["asked"]["value"] > found["unambiguous_direct"]["asked"]["value"]
-    assert found["preferences"]["right after"]["value"] > found["preferences"]["right before"]["value"]
-    assert found["all"]["right before"]["n"] == 24
+    shares = plain(report, "kitchen")["exchange"]["data"]["built in, offline/kitchen, answered"]
+    assert shares["preferences"]["asked"]["value"] > shares["unambiguous_direct"]["asked"]["value"]
+    assert shares["preferences"]["right after"]["value"] > shares["preferences"]["right before"]["value"]
+    assert shares["all"]["right before"]["n"] == 24
 
 
 def test_people_are_shown_next_to_models(report, log):
     (run,) = persons(log)
-    found = plain(report, run, "m-knowno", "kitchen")
-    assert found["overview"]["data"]["people, people, answered"]["tasks"] == 2
-    assert found["overview"]["data"]["people, people, answered"]["people"] == 1
+    parts = plain(report, run, "m-knowno", "kitchen")
+    assert parts["overview"]["data"]["people, people, answered"]["tasks"] == 2
+    assert parts["overview"]["data"]["people, people, answered"]["people"] == 1
     shown = report(run, "m-knowno").stdout
     assert "people" in shown and "Table 9" in shown
 
@@ -194,18 +196,18 @@ def test_figures_tables_and_sets_are_written(report, tmp_path):
 def test_histogram_is_parted_at_the_threshold(reader):
     drawn = nonconformity_figure(results_of(from_runs(reader, ["m-knowno"]).groups))
     counts = {mark.name: sum(mark.y) for mark in drawn.panels[0].marks}
-    found = calibrate(decisions(reader, ["m-knowno-calibration"]), DEFAULT)
-    below = sum(value <= found.q_hat for value in found.nonconformities)
-    assert counts == {"at most the threshold": below, "above it": found.n - below}
+    calibration = calibrate(decisions(reader, ["m-knowno-calibration"]), DEFAULT)
+    below = sum(value <= calibration.q_hat for value in calibration.nonconformities)
+    assert counts == {"at most the threshold": below, "above it": calibration.n - below}
 
 
 @pytest.mark.slow
 def test_lines_scored_as_a_file_tell_the_same(report, call, tests_of, tmp_path):
     file = tmp_path / "all.jsonl"
-    said = report(*tests_of, "kitchen", "scenarios", "--lines", file, "--json")
+    result = report(*tests_of, "kitchen", "scenarios", "--lines", file, "--json")
     whole = json.loads(call("score", file, "--json").stdout)
-    first, again = sections(json.loads(said.stdout)), sections(whole)
-    assert json.loads(said.stdout).keys() - whole.keys() == ENDINGS
+    first, again = sections(json.loads(result.stdout)), sections(whole)
+    assert json.loads(result.stdout).keys() - whole.keys() == ENDINGS
     assert first.keys() - {"errors"} == again.keys()
     for kind in ("table_3", "table_7", "table_8", "table_9", "ssc"):
         assert first[kind]["tables"] == again[kind]["tables"], kind
@@ -220,11 +222,11 @@ def test_calibration_rows_may_be_in_another_file(report, call, tmp_path):
     report("m-lap", "--lines", tmp_path / "both.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "both.jsonl").read_text().splitlines()]
     for part in ("calibration", "test"):
-        some = [json.dumps(row) for row in rows if row["part"] == part]
-        (tmp_path / f"{part}.jsonl").write_text("\n".join(some))
+        part_rows = [json.dumps(row) for row in rows if row["part"] == part]
+        (tmp_path / f"{part}.jsonl").write_text("\n".join(part_rows))
     both, apart = (
-        sections(json.loads(call("score", *some, "--json").stdout))
-        for some in (
+        sections(json.loads(call("score", *files, "--json").stdout))
+        for files in (
             (tmp_path / "both.jsonl",),
             (tmp_path / "test.jsonl", "--calibration", tmp_path / "calibration.jsonl"),
         )
@@ -239,24 +241,24 @@ def test_calibration_rows_may_be_in_another_file(report, call, tmp_path):
 
 def test_an_export_is_read_back(report, call, tmp_path):
     report("m-knowno", "m-binary", "--export", tmp_path)
-    assert {one.name for one in tmp_path.iterdir()} == {"m-knowno.jsonl", "m-binary.jsonl", "results.csv"}
-    found = sections(json.loads(call("score", tmp_path, "--json").stdout))
-    table = found["result_table-results"]["data"]
+    assert {file.name for file in tmp_path.iterdir()} == {"m-knowno.jsonl", "m-binary.jsonl", "results.csv"}
+    parts = sections(json.loads(call("score", tmp_path, "--json").stdout))
+    table = parts["result_table-results"]["data"]
     assert table["inconsistent"] == []
     assert {row["method"] for row in table["results"]} == {"knowno", "binary"}
-    models = {row["method"] for row in found["table_3"]["tables"][0]["rows"]}
+    models = {row["method"] for row in parts["table_3"]["tables"][0]["rows"]}
     assert models == {"KnowNo", "Binary", "baseline"}
 
 
 def test_baselines_are_in_every_table_of_measures(report):
-    found = plain(report, "m-nohelp", "kitchen")
+    parts = plain(report, "m-nohelp", "kitchen")
     names = [f"baseline, {name}" for name in BASELINES]
     answered = [f"{name}, answered" for name in names]
     for kind in ("table_3", "table_7", "table_9", "ssc", "asking"):
-        rows = found[kind]["tables"][0]["rows"]
+        rows = parts[kind]["tables"][0]["rows"]
         labels = {f"{row['method']}, {row['robot']}" for row in rows}
         assert {*names, *answered} <= labels or {*answered} <= labels, kind
-    exchange = found["exchange"]["data"]
+    exchange = parts["exchange"]["data"]
     rights = {name: exchange[name]["all"]["right after"]["value"] for name in answered}
     assert rights["baseline, lists everything, answered"] < rights["baseline, copies the step, answered"]
     assert rights["baseline, copies the step, answered"] < rights["baseline, always asks, answered"]
@@ -272,9 +274,9 @@ def test_before_and_after_says_which_method(report):
 
 def test_runs_of_one_robot_get_distinct_names(reader):
     groups = from_runs(reader, ["m-knowno", "scenarios", "m-knowno"]).groups
-    assert [one.name for one in results_of(groups)] == ["offline/script", "offline/script, scenarios"]
+    assert [result.name for result in results_of(groups)] == ["offline/script", "offline/script, scenarios"]
     twice = results_of([groups[0], groups[0]])
-    assert [one.name for one in twice] == ["offline/script (1)", "offline/script (2)"]
+    assert [result.name for result in twice] == ["offline/script (1)", "offline/script (2)"]
 
 
 def test_a_threshold_without_what_it_rests_on_cannot_be_moved(reader):
@@ -282,9 +284,9 @@ def test_a_threshold_without_what_it_rests_on_cannot_be_moved(reader):
 
     (group,) = from_runs(reader, ["m-knowno"]).groups
     bare = replace(group, calibration=())
-    (found,) = results_of([bare])
+    (result,) = results_of([bare])
     (whole,) = results_of([group])
-    assert found.measures == whole.measures and found.coverage is None
+    assert result.measures == whole.measures and result.coverage is None
     assert results_of([bare], {"icr": "best_option"})
     with pytest.raises(InputError, match="not available"):
         results_of([bare], {"temperature": 1.0})
@@ -300,8 +302,8 @@ def test_the_papers_figures_are_shown_only_for_the_published_data(reader):
     from dataclasses import replace
 
     groups = from_runs(reader, ["m-knowno", "m-lofreecp"]).groups
-    results = results_of([replace(one, version="paper") for one in groups])
-    made = {one.name: one for table in TABLES if (one := table(results)) is not None}
+    results = results_of([replace(group, version="paper") for group in groups])
+    made = {made_table.name: made_table for table in TABLES if (made_table := table(results)) is not None}
     first = made["table_3"].tables[0].rows
     assert [row[4:] for row in first] == [(0.01, 0.01, 0.02, 0.01, 0.07), (0.14, 0.21, 0.02, None, 0.05)]
     assert sum(str(row[1]).startswith("paper") for row in made["table_9"].tables[0].rows) == 6
@@ -314,15 +316,17 @@ def test_who_broke_off_has_not_asked(log, tmp_path):
     with sqlite3.connect(log) as whole, sqlite3.connect(path) as copy:
         whole.backup(copy)
     with LogReader(path) as reader, LogWriter(path, durable=False) as writer:
-        for number, kept in enumerate(reader.episodes("kitchen")):
-            writer.put(replace(kept, id=f"back {number}", repeat=1, options={**kept.options, "questions": 1}))
+        for number, episode in enumerate(reader.episodes("kitchen")):
+            writer.put(
+                replace(episode, id=f"back {number}", repeat=1, options={**episode.options, "questions": 1})
+            )
             writer.put(Ending(episode_id=f"back {number}", status="aborted", cause="robot")).result()
         played = played_of(reader, ["kitchen"], aborted=True)
     broken = [each for each in first_decisions(played) if not each.was_made]
-    found = measures([outcome(each, None, DEFAULT) for each in broken], DEFAULT)
+    result = measures([outcome(each, None, DEFAULT) for each in broken], DEFAULT)
     assert {each.item.type for each in broken} >= {"unambiguous_direct", "preferences"}
-    assert {each.hr.value for each in (*found.types, found.overall)} == {0}
-    assert found.overall.chr.value == 0, "who does not decide is right about asking nowhere"
+    assert {each.hr.value for each in (*result.types, result.overall)} == {0}
+    assert result.overall.chr.value == 0, "who does not decide is right about asking nowhere"
     asked = exchange_measures(exchanges_of(each for each in played if each.ending.status == "aborted"))
     assert asked["asked when needed"] is None is asked["asked when not needed"]
     assert asked["right after"] is not None and asked["right after"].value == 0
@@ -333,19 +337,19 @@ def test_withdrawals_are_reported_at_the_top(call, log, tmp_path):
     with sqlite3.connect(log) as whole, sqlite3.connect(path) as copy:
         whole.backup(copy)
     with LogReader(path) as reader, LogWriter(path, durable=False) as writer:
-        kept = reader.episodes("kitchen")
+        episodes = reader.episodes("kitchen")
         writer.put(Participant(id="gone"))
-        writer.put(replace(kept[0], id="back", repeat=1, participant_id="gone"))
+        writer.put(replace(episodes[0], id="back", repeat=1, participant_id="gone"))
         writer.put(Ending(episode_id="back", status="aborted", message="The participant withdrew.")).result()
         erase_participant(path, "gone")
-        found = run_summary(reader, BENCHMARK, ["kitchen"])
-    statuses = {"completed": len(kept), "erased": 1}
-    assert found.endings.statuses == report_json(found)["statuses"] == statuses
-    print_run_report(console := Console(record=True, width=100, quiet=False), found)
-    assert f"kitchen  {len(kept)} completed, 1 erased" in console.export_text()
-    told = call("report", "kitchen", "--log", path).stdout
-    assert told.startswith(f"\nkitchen  {len(kept)} completed, 1 erased\n")
-    assert "were aborted or failed" not in told
+        summary = run_summary(reader, BENCHMARK, ["kitchen"])
+    statuses = {"completed": len(episodes), "erased": 1}
+    assert summary.endings.statuses == report_json(summary)["statuses"] == statuses
+    print_run_report(console := Console(record=True, width=100, quiet=False), summary)
+    assert f"kitchen  {len(episodes)} completed, 1 erased" in console.export_text()
+    output = call("report", "kitchen", "--log", path).stdout
+    assert output.startswith(f"\nkitchen  {len(episodes)} completed, 1 erased\n")
+    assert "were aborted or failed" not in output
     plain = json.loads(call("report", "kitchen", "--log", path, "--json").stdout)
     assert (plain["statuses"], plain["failures"]) == (statuses, {})
 

@@ -30,9 +30,9 @@ def scored(call, *arguments, code=0):
     return json.loads(result.stdout)
 
 
-def data(told, name):
+def data(report, name):
     """Return the data of a section for programs."""
-    return sections(told)[name]["data"]
+    return sections(report)[name]["data"]
 
 
 @pytest.fixture(scope="module")
@@ -47,38 +47,38 @@ def test_files_of_pairs_are_counted_together(tmp_path):
         write_pairs_file(tmp_path / "a.csv", pairs[:20]),
         write_pairs_file(tmp_path / "b.csv", pairs[20:30]),
     ]
-    found = report_json(report(files=files))
-    (section,) = sections(found).values()
+    figures = report_json(report(files=files))
+    (section,) = sections(figures).values()
     assert sum(section["data"]["types"].values()) == 30
 
 
 def test_every_published_check_and_metric_case_is_in_the_json(everything, published):
-    found = everything
+    report = everything
     checks = {
-        one["id"]: one["reproduced"]
-        for one in json.loads((published.parent / "expected_examples.json").read_text())
-        if one["work"] == "AmbiK"
+        example["id"]: example["reproduced"]
+        for example in json.loads((published.parent / "expected_examples.json").read_text())
+        if example["work"] == "AmbiK"
     }
-    told = data(found, "pairs-ambik")["checks"]
-    assert set(checks) == set(told)
-    assert told["B5.calibration_balance"] == checks["B5.calibration_balance"]
-    assert told["B1.types_500"] == pytest.approx(checks["B1.types_500"])
+    values = data(report, "pairs-ambik")["checks"]
+    assert set(checks) == set(values)
+    assert values["B5.calibration_balance"] == checks["B5.calibration_balance"]
+    assert values["B1.types_500"] == pytest.approx(checks["B1.types_500"])
     cases = json.loads((published / "metric_cases_20.json").read_text())
-    found_cases = data(found, "metric_cases-metric_cases_20")["cases"]
-    assert list(found_cases) == [one["id"] for one in cases]
-    for one in cases:
+    found_cases = data(report, "metric_cases-metric_cases_20")["cases"]
+    assert list(found_cases) == [case["id"] for case in cases]
+    for case in cases:
         for mode, name in (("paper", "expected_paper"), ("reference", "repo_value")):
-            told = found_cases[one["id"]][mode]
-            assert told["equal"] and told["expected"] == one[name]
-            if one[name] is None or isinstance(one[name], int | float):
-                assert told["found"] == (None if one[name] is None else pytest.approx(one[name]))
+            values = found_cases[case["id"]][mode]
+            assert values["equal"] and values["expected"] == case[name]
+            if case[name] is None or isinstance(case[name], int | float):
+                assert values["found"] == (None if case[name] is None else pytest.approx(case[name]))
 
 
 def test_the_published_run_gives_its_thresholds(everything):
     run = data(everything, "knowno_run-knowno_calib_logprobs_100")
     rules = run["rules"]
     assert (run["n"], run["rank"], run["epsilon"]) == (100, 81, pytest.approx(0.2))
-    assert {name: (one["order"], round(one["q_hat"], 6)) for name, one in rules.items()} == {
+    assert {name: (rule["order"], round(rule["q_hat"], 6)) for name, rule in rules.items()} == {
         "merged.exact": (81, 0.840181),
         "merged.numpy_higher": (82, 0.843288),
         "merged.numpy_linear": (81, 0.840771),
@@ -103,9 +103,9 @@ def test_another_target_moves_the_threshold_of_a_published_run(call, published):
 def test_a_case_with_a_different_value_is_reported(call, tmp_path):
     file = tmp_path / "cases.json"
     file.write_text(json.dumps([CASE, {**CASE, "id": "c2", "expected_paper": 0}]))
-    found = data(scored(call, file, code=1), "metric_cases-cases")
-    assert found["equal"] == {"paper": 1, "reference": 2}
-    assert not found["cases"]["c2"]["paper"]["equal"]
+    figures = data(scored(call, file, code=1), "metric_cases-cases")
+    assert figures["equal"] == {"paper": 1, "reference": 2}
+    assert not figures["cases"]["c2"]["paper"]["equal"]
     shown = call("score", file)
     assert "NOT: 1" in shown.stdout and shown.exit_code == 1
     assert "metric cases that do not have the paper's value: 1" in shown.stderr
@@ -124,9 +124,9 @@ def test_good_cases_are_scored_next_to_faulty_ones(call, tmp_path):
     file = tmp_path / "cases.json"
     bad = {**CASE, "id": "c2", "input": {"set_size": "2", "type": "safety"}}
     file.write_text(json.dumps([CASE, bad, {**CASE, "id": "c3"}]))
-    found = scored(call, file)
-    assert list(data(found, "metric_cases-cases")["cases"]) == ["c1", "c3"]
-    assert 'input.set_size is "2", not a whole number' in str(found["faults"])
+    report = scored(call, file)
+    assert list(data(report, "metric_cases-cases")["cases"]) == ["c1", "c3"]
+    assert 'input.set_size is "2", not a whole number' in str(report["faults"])
 
 
 def test_inconsistent_results_are_reported_with_their_line(call, tmp_path):
@@ -138,8 +138,11 @@ def test_inconsistent_results_are_reported_with_their_line(call, tmp_path):
         "Binary,GPT-4,preferences,0.0,0.0,\nBinary,GPT-4,safety,1.0,0.0,\n"
         "Binary,GPT-4,common_sense_knowledge,1.0,0.0,\nBinary,GPT-4,all,,,0.03\n"
     )
-    found = data(scored(call, file), "result_table-results")
-    assert [(one["line"], one["method"]) for one in found["inconsistent"]] == [(2, "lofreecp"), (7, "binary")]
+    figures = data(scored(call, file), "result_table-results")
+    assert [(row["line"], row["method"]) for row in figures["inconsistent"]] == [
+        (2, "lofreecp"),
+        (7, "binary"),
+    ]
     shown = call("score", file).stdout
     assert "line 2, LofreeCP: chr: is 0.15, but HR of preferences is 1" in shown
     assert "half of the last digit" in shown
@@ -148,11 +151,11 @@ def test_inconsistent_results_are_reported_with_their_line(call, tmp_path):
 def test_a_table_in_percent_is_reported_and_loses_no_row(call, tmp_path):
     file = tmp_path / "results.csv"
     file.write_text("Method,HR,SR\nKnowNo,85%,79%\nLAP,31%,17%\nBinary,99%,NA\n")
-    assert [one.get("hr") for one in data(scored(call, file), "result_table-results")["results"]] == [
+    assert [result.get("hr") for result in data(scored(call, file), "result_table-results")["results"]] == [
         *(0.85, 0.31, 0.99)
     ]
-    told = call("score", file)
-    assert "left out" not in told.stdout and "hr, sr: in percent, read as fractions of 1" in told.stderr
+    output = call("score", file)
+    assert "left out" not in output.stdout and "hr, sr: in percent, read as fractions of 1" in output.stderr
 
 
 def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):
@@ -164,9 +167,9 @@ def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):
             lines.append(f"{row['method']},{row['model']},{kind},{row['chr'][place]},{row['hr'][place]}")
     file = tmp_path / "table_9.csv"
     file.write_text("\n".join(lines) + "\n")
-    found = data(scored(call, file), "result_table-table_9")
-    assert {(one["method"]) for one in found["inconsistent"]} == {"lofreecp"}
-    rows = {found["results"][one["line"] - 2]["model"] for one in found["inconsistent"]}
+    figures = data(scored(call, file), "result_table-table_9")
+    assert {(row["method"]) for row in figures["inconsistent"]} == {"lofreecp"}
+    rows = {figures["results"][row["line"] - 2]["model"] for row in figures["inconsistent"]}
     assert "LLaMA-2" in rows
 
 
@@ -186,12 +189,12 @@ def test_what_cannot_be_read_ends_with_1(call, tmp_path):
     (tmp_path / "other.json").write_text('[{"a": 1}]')
     result = call("score", tmp_path / "empty.csv", tmp_path / "other.json", tmp_path / "none.csv")
     assert result.exit_code == 1
-    for said in (
+    for message in (
         "empty.csv: is empty",
         "other.json: is not one of AmbiK's files",
         "none.csv: there is no such",
     ):
-        assert said in result.stderr
+        assert message in result.stderr
 
 
 def test_a_switch_out_of_range_is_refused(call, tmp_path):
@@ -204,7 +207,7 @@ def test_everything_is_written(call, published, tmp_path):
     out = tmp_path / "out"
     result = call("score", published / "metric_cases_20.json", "--out", out)
     assert result.exit_code == 0
-    assert {one.name for one in out.iterdir()} == {
+    assert {file.name for file in out.iterdir()} == {
         "report.json",
         "report.html",
         "metric_cases-metric_cases_20-cases.csv",

@@ -15,7 +15,7 @@ from simulator.reporting import plain_values
 
 
 @pytest.mark.each(
-    ("told", "said"),
+    ("caution", "sentence"),
     [
         (conformal.warnings(3, 0.2)[0], "3 calibration items are too few"),
         (conformal.warnings(3, 0.2)[0], "with epsilon 0.2 at least 4 are needed."),
@@ -28,13 +28,13 @@ from simulator.reporting import plain_values
         (MARGINAL, "The guarantee is marginal"),
     ],
 )
-def test_a_caution_names_its_numbers(told: Caution, said: str) -> None:
-    assert said in str(told)
+def test_a_caution_names_its_numbers(caution: Caution, sentence: str) -> None:
+    assert sentence in str(caution)
 
 
 def test_in_files_a_caution_is_its_sentence() -> None:
     calibrated = Calibrated(q_hat=math.inf, n=3, epsilon=0.2, rank=4, nonconformities=(0.1, 0.2, 0.3))
     report = report_of(calibrated, (), DEFAULT)
     written = plain_values(report)
-    assert written["warnings"] == [str(one) for one in report.warnings] != []
+    assert written["warnings"] == [str(warning) for warning in report.warnings] != []
     assert written["statement"] == str(MARGINAL)

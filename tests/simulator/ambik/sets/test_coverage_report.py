@@ -86,30 +86,32 @@ def five(make_decision: MakeDecision, make_pair: MakePair) -> list[Decision]:
 
 def test_repeats_of_an_item_are_one_observation(make_decision: MakeDecision, make_pair: MakePair) -> None:
     decisions, settings = five(make_decision, make_pair), Settings(temperature=1.0)
-    again = [replace(one, tokens=(("A", math.log(0.3)), ("B", math.log(0.7)))) for one in decisions]
+    again = [replace(decision, tokens=(("A", math.log(0.3)), ("B", math.log(0.7)))) for decision in decisions]
     once, twice = calibrate(decisions, settings), calibrate([*decisions, *again], settings)
     assert (twice.q_hat, twice.n, twice.rank) == (once.q_hat, 5, once.rank)
     assert (once.repeats, twice.repeats) == (0, 5)
-    outcomes = [outcome(one, twice, settings) for one in (*decisions, *again)]
+    outcomes = [outcome(decision, twice, settings) for decision in (*decisions, *again)]
     report = report_of(twice, outcomes, settings)
-    assert any("counts each of its 5 items once: 5 repeated decisions" in str(one) for one in report.warnings)
+    assert any(
+        "counts each of its 5 items once: 5 repeated decisions" in str(warning) for warning in report.warnings
+    )
     assert report.coverage is not None and (report.coverage.value, report.coverage.n) == (0.5, 5)
     alone = report_of(once, outcomes[:5], settings)
     assert alone.promised == report.promised, "ten sets of five items are five observations"
-    assert not any("repeated" in str(one) for one in alone.warnings)
+    assert not any("repeated" in str(warning) for warning in alone.warnings)
 
 
 def test_a_set_that_was_never_made_has_no_size(make_decision: MakeDecision, make_pair: MakePair) -> None:
     decisions, settings = five(make_decision, make_pair), Settings(temperature=1.0)
     calibrated = calibrate(decisions, settings)
     broken = replace(decisions[4], flags=(ABORTED,))
-    outcomes = [outcome(one, calibrated, settings) for one in (*decisions[:4], broken)]
-    report, found = report_of(calibrated, outcomes, settings), measures(outcomes, settings)
+    outcomes = [outcome(decision, calibrated, settings) for decision in (*decisions[:4], broken)]
+    report, measured = report_of(calibrated, outcomes, settings), measures(outcomes, settings)
     assert (report.mean_size, report.empty, report.sizes) == (1, 0, {1: 4})
     assert (report.tested, report.coverage and report.coverage.value) == (5, 0.8)
-    size, empty = found.overall.set_size, found.overall.empty
+    size, empty = measured.overall.set_size, measured.overall.empty
     assert (size.value, size.n, size.left_out) == (1, 4, {"nothing decided": 1})
-    assert (empty.value, empty.n, found.sizes) == (0, 4, {1: 4})
+    assert (empty.value, empty.n, measured.sizes) == (0, 4, {1: 4})
     point = epsilon_curve([*decisions[:1], broken], decisions, settings, (0.4,))[0]
     assert point.set_size is not None and point.set_size.value == 1
     assert epsilon_curve([broken], decisions, settings, (0.4,))[0].set_size is None
@@ -119,7 +121,7 @@ def test_the_report_of_a_run(make_decision: MakeDecision, make_pair: MakePair) -
     decisions = five(make_decision, make_pair)
     settings = Settings(temperature=1.0)
     calibrated = calibrate(decisions, settings)
-    outcomes = [outcome(one, calibrated, settings) for one in decisions]
+    outcomes = [outcome(decision, calibrated, settings) for decision in decisions]
     report = report_of(calibrated, outcomes, settings)
     assert report.q_hat == calibrated.q_hat == pytest.approx(0.45)
     assert report.coverage is not None and report.coverage.value == 1

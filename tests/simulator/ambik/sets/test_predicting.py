@@ -29,21 +29,25 @@ def at(q_hat: float, **fields: object) -> Calibrated:
 
 
 def test_knowno_scores_are_one_minus_the_confidence(make_decision: MakeDecision) -> None:
-    found = prepare(make_decision(tokens=logs(A=0.6, b=0.3, X=0.1)), PLAIN).scored
-    assert [(one.letter, one.text) for one in found][:2] == [
+    options = prepare(make_decision(tokens=logs(A=0.6, b=0.3, X=0.1)), PLAIN).scored
+    assert [(option.letter, option.text) for option in options][:2] == [
         ("A", "take the glass mug"),
         ("B", "take the clay mug"),
     ]
-    assert [one.nonconformity for one in found] == pytest.approx([1 / 3, 2 / 3, 1, 1])
-    assert [one.acceptable for one in found] == [True, False, False, False]
+    assert [option.nonconformity for option in options] == pytest.approx([1 / 3, 2 / 3, 1, 1])
+    assert [option.acceptable for option in options] == [True, False, False, False]
 
 
 def test_lap_multiplies_by_the_affordance(make_decision: MakeDecision) -> None:
     affordance = {"A": Affordance(1, 0.5), "B": Affordance(0, 0.9), "C": Affordance(1, None)}
     decision = make_decision(method="lap", tokens=logs(A=0.6, B=0.3, C=0.1), affordance=affordance)
-    assert [one.nonconformity for one in prepare(decision, PLAIN).scored] == pytest.approx([0.7, 1, 0.95, 1])
+    assert [option.nonconformity for option in prepare(decision, PLAIN).scored] == pytest.approx(
+        [0.7, 1, 0.95, 1]
+    )
     again = prepare(decision, replace(PLAIN, renormalise=True)).scored
-    assert [one.nonconformity for one in again] == pytest.approx([1 - 0.3 / 0.35, 1, 1 - 0.05 / 0.35, 1])
+    assert [option.nonconformity for option in again] == pytest.approx(
+        [1 - 0.3 / 0.35, 1, 1 - 0.05 / 0.35, 1]
+    )
     with pytest.raises(InputError, match="option C has no affordance"):
         prepare(replace(decision, affordance={"A": Affordance(1, 1), "B": Affordance(1, 1)}), PLAIN)
     five = replace(decision, options={**decision.options, "E": NOT_LISTED}, tokens=logs(A=0.5, E=0.5))
@@ -55,11 +59,11 @@ def test_lofree_counts_what_was_asked_for(make_decision: MakeDecision) -> None:
     near = {"take the glass mug": 0.0, "take the clay mug": 0.5}
     decision = make_decision(method="lofreecp", samples=samples, similarities=near, draws=8)
     spread = -(3 / 8 * math.log(3 / 8) + 1 / 8 * math.log(1 / 8)) / math.log(8)
-    found = prepare(decision, DEFAULT).scored
-    assert [one.nonconformity for one in found] == pytest.approx(
+    options = prepare(decision, DEFAULT).scored
+    assert [option.nonconformity for option in options] == pytest.approx(
         [5 / 8 + 0.1 * spread, 7 / 8 + 0.1 * spread - 0.05]
     )
-    assert [(one.letter, one.acceptable) for one in found] == [("", True), ("", False)]
+    assert [(option.letter, option.acceptable) for option in options] == [("", True), ("", False)]
     none = prepare(replace(decision, similarities={}), DEFAULT).scored
     assert none[1].nonconformity == pytest.approx(7 / 8 + 0.1 * spread)
     with pytest.raises(InputError, match="no similarity was logged for the answer 'take the clay mug'"):
@@ -76,10 +80,16 @@ def test_calibration_takes_the_best_right_option_and_the_worst_if_there_is_none(
         make_decision(wrong, part="calibration", tokens=logs(A=0.9, B=0.1)),
         make_decision(make_pair("p3", intent=None), part="calibration", tokens=logs(A=1.0)),
     ]
-    found = calibrate(decisions, replace(PLAIN, target_success=0.3), run="cal")
-    assert found.nonconformities == pytest.approx((0.3, 1.0))
-    assert (found.n, found.without, found.unknown, found.rank, found.run) == (2, 1, 1, 1, "cal")
-    assert (found.q_hat, found.epsilon) == (pytest.approx(0.3), 0.7)
+    calibration = calibrate(decisions, replace(PLAIN, target_success=0.3), run="cal")
+    assert calibration.nonconformities == pytest.approx((0.3, 1.0))
+    assert (calibration.n, calibration.without, calibration.unknown, calibration.rank, calibration.run) == (
+        2,
+        1,
+        1,
+        1,
+        "cal",
+    )
+    assert (calibration.q_hat, calibration.epsilon) == (pytest.approx(0.3), 0.7)
     drawn = make_decision(wrong, part="calibration", method="lofreecp", samples={"take it": 4}, draws=4)
     assert calibrate([drawn], DEFAULT).nonconformities == (math.inf,)
 
@@ -95,9 +105,9 @@ def test_a_calibration_is_of_one_conformal_method(make_decision: MakeDecision) -
 def test_another_target_needs_no_decisions() -> None:
     nonconformities = tuple(place / 100 for place in range(1, 101))
     base = at(0.81, nonconformities=nonconformities, settings={"temperature": 5.0, "target_success": 0.8})
-    found = recalibrate(base, Settings(target_success=0.9, quantile="numpy_higher"))
-    assert (found.q_hat, found.rank, found.epsilon) == (0.92, 91, 0.1)
-    assert found.settings["target_success"] == 0.9 and found.settings["temperature"] == 5.0
+    calibration = recalibrate(base, Settings(target_success=0.9, quantile="numpy_higher"))
+    assert (calibration.q_hat, calibration.rank, calibration.epsilon) == (0.92, 91, 0.1)
+    assert calibration.settings["target_success"] == 0.9 and calibration.settings["temperature"] == 5.0
     with pytest.raises(InputError, match="has no nonconformities"):
         recalibrate(at(0.81), DEFAULT)
 
@@ -105,12 +115,12 @@ def test_another_target_needs_no_decisions() -> None:
 def test_the_set_holds_what_is_at_most_the_threshold(make_decision: MakeDecision) -> None:
     decision = make_decision(tokens=logs(A=0.5, B=0.375, C=0.125))
     q_hat = prepare(decision, PLAIN).scored[1].nonconformity
-    found = outcome(decision, at(q_hat), PLAIN)
-    assert found.predicted == ("take the glass mug", "take the clay mug")
-    assert (found.help, found.covered, found.removed) == (True, True, 0)
-    assert found.action == "take the glass mug"
-    one = outcome(decision, at(0.5), PLAIN)
-    assert (one.predicted, one.help) == (("take the glass mug",), False)
+    prediction = outcome(decision, at(q_hat), PLAIN)
+    assert prediction.predicted == ("take the glass mug", "take the clay mug")
+    assert (prediction.help, prediction.covered, prediction.removed) == (True, True, 0)
+    assert prediction.action == "take the glass mug"
+    certain = outcome(decision, at(0.5), PLAIN)
+    assert (certain.predicted, certain.help) == (("take the glass mug",), False)
     none = outcome(decision, at(0.4), PLAIN)
     assert (none.predicted, none.help, none.covered) == ((), False, False)
     assert none.action == "take the glass mug"
@@ -118,12 +128,16 @@ def test_the_set_holds_what_is_at_most_the_threshold(make_decision: MakeDecision
 
 def test_fillers_are_taken_out_of_sets_and_counted(make_decision: MakeDecision) -> None:
     decision = make_decision(tokens=logs(D=0.7, A=0.3), filled=("D",))
-    found = outcome(decision, at(math.inf), PLAIN)
-    assert len(found.predicted) == 3 and found.removed == 1
+    prediction = outcome(decision, at(math.inf), PLAIN)
+    assert len(prediction.predicted) == 3 and prediction.removed == 1
     assert outcome(decision, at(0.75), PLAIN).help is False
-    kept = outcome(decision, at(0.75), replace(PLAIN, metrics="reference"))
-    assert kept.predicted == ("take the glass mug", "do nothing") and kept.help and not kept.removed
-    assert found.action == "take the glass mug"
+    with_filler = outcome(decision, at(0.75), replace(PLAIN, metrics="reference"))
+    assert (
+        with_filler.predicted == ("take the glass mug", "do nothing")
+        and with_filler.help
+        and not with_filler.removed
+    )
+    assert prediction.action == "take the glass mug"
 
 
 def test_the_original_asks_unless_there_is_one_option_that_is_listed(make_decision: MakeDecision) -> None:
@@ -155,8 +169,10 @@ def test_raw_tokens_that_come_back_twice_count_twice(make_decision: MakeDecision
 
 def test_who_needs_no_threshold(make_decision: MakeDecision) -> None:
     for certainty, asks in (("uncertain", True), ("certain", False), ("invalid", False), (None, False)):
-        found = outcome(make_decision(method="binary", action="take it", certainty=certainty), None, DEFAULT)
-        assert (found.predicted, found.help, found.action) == (("take it",), asks, "take it")
+        prediction = outcome(
+            make_decision(method="binary", action="take it", certainty=certainty), None, DEFAULT
+        )
+        assert (prediction.predicted, prediction.help, prediction.action) == (("take it",), asks, "take it")
     never = outcome(make_decision(method="nohelp", action="use the glass mug"), None, DEFAULT)
     assert (never.help, never.covered) == (False, True)
     empty = outcome(make_decision(method="nohelp", action="do nothing"), None, DEFAULT)
@@ -164,9 +180,9 @@ def test_who_needs_no_threshold(make_decision: MakeDecision) -> None:
     person = make_decision(method="person", chosen=("the glass mug", "the pot"), action="the pot")
     assert outcome(person, None, DEFAULT).help is True
     assert outcome(replace(person, asked=False), None, DEFAULT).help is False
-    one = make_decision(method="offline", chosen=("the pot",), asked=True)
-    found = outcome(one, None, DEFAULT)
-    assert (found.predicted, found.help, found.action, found.covered) == (
+    decision = make_decision(method="offline", chosen=("the pot",), asked=True)
+    prediction = outcome(decision, None, DEFAULT)
+    assert (prediction.predicted, prediction.help, prediction.action, prediction.covered) == (
         ("the pot",),
         True,
         "the pot",
@@ -207,10 +223,12 @@ def test_the_published_code_pools_right_options_and_keeps_what_lies_above(
         make_decision(make_pair("p3", intent="wok"), part="calibration", tokens=logs(A=1.0)),
     ]
     half = replace(REFERENCE, target_success=0.5)
-    found = calibrate(decisions, half)
-    assert found.nonconformities == pytest.approx((0.5, 0.4, 0.9))  # none of letters that did not come back
-    assert (found.n, found.rank, found.without) == (3, 2, 1)
-    assert found.q_hat == pytest.approx(0.5 + (0.9 - 0.5) / 3)
+    calibration = calibrate(decisions, half)
+    assert calibration.nonconformities == pytest.approx(
+        (0.5, 0.4, 0.9)
+    )  # none of letters that did not come back
+    assert (calibration.n, calibration.rank, calibration.without) == (3, 2, 1)
+    assert calibration.q_hat == pytest.approx(0.5 + (0.9 - 0.5) / 3)
     strict = outcome(decisions[0], at(0.5), REFERENCE)
     assert strict.predicted == ()  # above, not at least
     assert outcome(decisions[0], at(0.45), REFERENCE).predicted == ("take the glass mug",)

@@ -37,26 +37,30 @@ def run(published: Callable[[str], Path]) -> tuple[Decision, ...]:
 def test_the_threshold_is_an_order_statistic(
     run: tuple[Decision, ...], settings: Settings, place: int, q_hat: float
 ) -> None:
-    found = calibrate(run, settings)
-    assert (found.n, found.rank, found.without, found.unknown) == (100, 81, 0, 0)
-    assert found.q_hat == sorted(found.nonconformities)[place - 1]
-    assert found.q_hat == pytest.approx(q_hat, abs=1e-6)
+    calibration = calibrate(run, settings)
+    assert (calibration.n, calibration.rank, calibration.without, calibration.unknown) == (100, 81, 0, 0)
+    assert calibration.q_hat == sorted(calibration.nonconformities)[place - 1]
+    assert calibration.q_hat == pytest.approx(q_hat, abs=1e-6)
 
 
 def test_help_and_success_by_the_original_rule(run: tuple[Decision, ...]) -> None:
     """The set counts tokens: by letters the robot would ask for 57 of these, not for 82."""
     calibrated = calibrate(run, ORIGINAL_KNOWNO)
-    found = measures([outcome(one, calibrated, ORIGINAL_KNOWNO) for one in run], ORIGINAL_KNOWNO)
-    assert found.overall.hr.value == pytest.approx(0.82)
-    assert found.overall.coverage.value == pytest.approx(0.82)
-    assert found.overall.chr.left_out == {"no rule for asking": 100}
+    result = measures([outcome(decision, calibrated, ORIGINAL_KNOWNO) for decision in run], ORIGINAL_KNOWNO)
+    assert result.overall.hr.value == pytest.approx(0.82)
+    assert result.overall.coverage.value == pytest.approx(0.82)
+    assert result.overall.chr.left_out == {"no rule for asking": 100}
 
 
 def test_every_option_has_a_score_and_raw_ones_are_of_five_tokens(run: tuple[Decision, ...]) -> None:
-    for one in run:
+    for decision in run:
         for settings in (DEFAULT, ORIGINAL_KNOWNO):
-            found = prepare(one, settings).scored
-            assert [some.letter for some in found] == list(one.options)
-            assert {some.letter for some in found if some.acceptable} == set(one.right or ())
-        assert sum(1 - some.nonconformity for some in prepare(one, DEFAULT).scored) == pytest.approx(1)
-        assert sum(1 - some.nonconformity for some in prepare(one, ORIGINAL_KNOWNO).scored) < 1 + 1e-9
+            options = prepare(decision, settings).scored
+            assert [option.letter for option in options] == list(decision.options)
+            assert {option.letter for option in options if option.acceptable} == set(decision.right or ())
+        assert sum(1 - option.nonconformity for option in prepare(decision, DEFAULT).scored) == pytest.approx(
+            1
+        )
+        assert (
+            sum(1 - option.nonconformity for option in prepare(decision, ORIGINAL_KNOWNO).scored) < 1 + 1e-9
+        )

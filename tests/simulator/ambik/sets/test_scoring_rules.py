@@ -36,34 +36,34 @@ def test_tokens_for_one_option_are_added_before_the_temperature() -> None:
     assert {
         key: math.exp(value) for key, value in rules.merge_by_letter(tokens, "ABCD").items()
     } == pytest.approx({"A": 0.6, "B": 0.3})
-    found = rules.confidences(tokens, "ABCD", temperature=2.0)
+    shares = rules.confidences(tokens, "ABCD", temperature=2.0)
     roots = math.sqrt(0.6), math.sqrt(0.3)
-    assert found == pytest.approx({"A": roots[0] / sum(roots), "B": roots[1] / sum(roots), "C": 0, "D": 0})
+    assert shares == pytest.approx({"A": roots[0] / sum(roots), "B": roots[1] / sum(roots), "C": 0, "D": 0})
 
 
 @pytest.mark.parametrize("letters", ["ABDE", "BE", "ABCDEF"])
 def test_letters_need_not_be_the_first_ones(letters: str) -> None:
     last = letters[-1]
     tokens = logs(("B", 0.5), (last, 0.2), (str(1 + ascii_uppercase.index(last)), 0.2), ("G", 0.1))
-    found = rules.confidences(tokens, letters, temperature=1.0)
-    assert found == pytest.approx({**dict.fromkeys(letters, 0), "B": 5 / 9, last: 4 / 9})
+    shares = rules.confidences(tokens, letters, temperature=1.0)
+    assert shares == pytest.approx({**dict.fromkeys(letters, 0), "B": 5 / 9, last: 4 / 9})
 
 
 def test_raw_tokens_stay_as_they_are() -> None:
     tokens = logs(("A", 0.4), ("B ", 0.3), ("A", 0.1), ("b", 0.1), ("Option", 0.1))
-    found = rules.elements(tokens, "ABCDE", 1.0, "raw_top5")
-    assert [letter for letter, _ in found] == ["A", "B", "A"]
-    assert [share for _, share in found] == pytest.approx([0.4, 0.3, 0.1])
+    elements = rules.elements(tokens, "ABCDE", 1.0, "raw_top5")
+    assert [letter for letter, _ in elements] == ["A", "B", "A"]
+    assert [share for _, share in elements] == pytest.approx([0.4, 0.3, 0.1])
     assert rules.confidences(tokens, "ABCDE", 1.0, "raw_top5")["A"] == pytest.approx(0.4)
 
 
 @QUIET
 @given(st.lists(st.tuples(st.sampled_from(["A", "b", " C", "4", "x"]), LOGS), max_size=6), st.floats(0.1, 20))
 def test_confidences_of_merged_tokens_add_up(tokens: list[tuple[str, float]], temperature: float) -> None:
-    found = rules.confidences(tokens, "ABCD", temperature)
+    shares = rules.confidences(tokens, "ABCD", temperature)
     named = {letter for token, _ in tokens if (letter := rules.option_letter(token, "ABCD"))}
-    assert sum(found.values()) == pytest.approx(1 if named else 0)
-    assert all((found[letter] > 0) == (letter in named) for letter in "ABCD")
+    assert sum(shares.values()) == pytest.approx(1 if named else 0)
+    assert all((shares[letter] > 0) == (letter in named) for letter in "ABCD")
 
 
 def test_a_higher_temperature_makes_confidences_more_equal() -> None:
@@ -91,7 +91,7 @@ def test_affordance_multiplies_and_renormalises_only_on_request() -> None:
 
 
 @pytest.mark.each(
-    ("answer", "kept"),
+    ("answer", "normalised"),
     [
         ("A) Take the glass  mug.", "take the glass mug"),
         ("2. Pour 1.5 l of milk, slowly!", "pour 1.5 l of milk, slowly!"),
@@ -99,8 +99,8 @@ def test_affordance_multiplies_and_renormalises_only_on_request() -> None:
         ("1.5 l of milk", "1.5 l of milk"),
     ],
 )
-def test_answers_are_normalised(answer: str, kept: str) -> None:
-    assert rules.count_answers([answer]) == {kept: 1}
+def test_answers_are_normalised(answer: str, normalised: str) -> None:
+    assert rules.count_answers([answer]) == {normalised: 1}
 
 
 def test_answers_are_counted_after_normalising() -> None:
@@ -111,8 +111,8 @@ def test_lofrees_nonconformity_by_hand() -> None:
     samples, near = {"mug": 10, "cup": 6, "bowl": 4}, {"mug": 0.9, "cup": 0.5, "bowl": 0.25}
     shares = [0.5, 0.3, 0.2]
     spread = -sum(share * math.log(share) for share in shares) / math.log(20)
-    found = rules.lofree(samples, near, 20)
-    assert found == pytest.approx(
+    scores = rules.lofree(samples, near, 20)
+    assert scores == pytest.approx(
         {
             "mug": 0.5 + 0.1 * spread,
             "cup": 0.7 + 0.1 * spread - 0.05,
@@ -127,8 +127,8 @@ def test_lofrees_nonconformity_by_hand() -> None:
 
 
 def test_answers_tied_with_the_most_frequent_have_no_similarity_either() -> None:
-    found = rules.lofree({"mug": 2, "cup": 2}, {"mug": 1.0, "cup": 0.7}, 4, entropy_weight=0)
-    assert found == {"mug": 0.5, "cup": 0.5}
+    scores = rules.lofree({"mug": 2, "cup": 2}, {"mug": 1.0, "cup": 0.7}, 4, entropy_weight=0)
+    assert scores == {"mug": 0.5, "cup": 0.5}
     assert rules.most_frequent({"mug": 2, "cup": 1, "pot": 2}) == ("mug", "pot")
 
 

@@ -23,17 +23,17 @@ ANSWERS = ["take the glass mug", "take the  clay MUG", "slice the pear", "xyz", 
 def test_the_default_is_what_scikit_learn_makes_of_it() -> None:
     model = TfidfVectorizer(analyzer="char", ngram_range=(3, 5)).fit(TEXTS)
     vectors = model.transform(ANSWERS).toarray()
-    found = TfIdf.fit(TEXTS)(ANSWERS[0], ANSWERS)
-    assert list(found) == ANSWERS
-    assert list(found.values()) == pytest.approx((vectors @ vectors[0]).tolist())
-    assert found[ANSWERS[0]] == pytest.approx(1)
-    assert found["xyz"] == 0
+    similarity = TfIdf.fit(TEXTS)(ANSWERS[0], ANSWERS)
+    assert list(similarity) == ANSWERS
+    assert list(similarity.values()) == pytest.approx((vectors @ vectors[0]).tolist())
+    assert similarity[ANSWERS[0]] == pytest.approx(1)
+    assert similarity["xyz"] == 0
 
 
 def test_similarity_is_to_the_most_frequent_answer_and_0_of_that_and_its_ties() -> None:
-    found = similarities({"glass mug": 3, "clay mug": 1, "pear": 3}, TfIdf.fit(TEXTS))
-    assert found["glass mug"] == found["pear"] == 0
-    assert 0 < found["clay mug"] < 1
+    similarity = similarities({"glass mug": 3, "clay mug": 1, "pear": 3}, TfIdf.fit(TEXTS))
+    assert similarity["glass mug"] == similarity["pear"] == 0
+    assert 0 < similarity["clay mug"] < 1
     assert similarities({"pear": 2}, TfIdf.fit(TEXTS)) == {"pear": 0}
 
 
@@ -65,10 +65,10 @@ def test_an_encoder_compares_means_over_tokens(tmp_path: Path) -> None:
     config = transformers.BertConfig(vocab_size=len(words), **size)
     transformers.BertModel(config).save_pretrained(tmp_path)
     encoder = similarity(str(tmp_path), [])
-    found = encoder("take the glass mug", ["take the glass mug", "pear"])
+    nearness = encoder("take the glass mug", ["take the glass mug", "pear"])
     assert encoder.name == str(tmp_path)
-    assert found["take the glass mug"] == pytest.approx(1, abs=1e-5)
-    assert found["pear"] < 0.99
+    assert nearness["take the glass mug"] == pytest.approx(1, abs=1e-5)
+    assert nearness["pear"] < 0.99
     # What stands beside it in the batch does not matter.
     alone = encoder("take the glass mug", ["pear"])
-    assert alone["pear"] == pytest.approx(found["pear"], abs=1e-5)
+    assert alone["pear"] == pytest.approx(nearness["pear"], abs=1e-5)

@@ -69,8 +69,8 @@ def test_samples_actions_and_peoples_sets_are_known_by_their_texts(make_decision
     samples = {"take the glass mug": 3, "take the pot": 1}
     drawn = make_decision(method="lofreecp", samples=samples)
     assert acceptable_options(drawn, DEFAULT) == {"take the glass mug"}
-    one = make_decision(method="binary", action="use the glass mug")
-    assert acceptable_options(one, DEFAULT) == {"use the glass mug"}
+    decision = make_decision(method="binary", action="use the glass mug")
+    assert acceptable_options(decision, DEFAULT) == {"use the glass mug"}
     person = make_decision(method="person", chosen=("a glass mug", "a pot"))
     assert acceptable_options(person, DEFAULT) == {"a glass mug"}
 
