@@ -27,12 +27,12 @@ from simulator.ambibench.prompt import PARTICIPANT, Belief, Item, Trial, beliefs
 from simulator.ambibench.score import logged_rules, score_rows
 from simulator.ambibench.show import page_blocks
 from simulator.runner.machines import ActiveEpisode
-from simulator.runner.one_seat import AllAtOnce, OneSeatMachine, OneSeatTable, State
+from simulator.runner.one_seat import AllAtOnce, OneSeatContext, OneSeatMachine, State
 from simulator.seats import Reply
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table(OneSeatTable[Item, Trial]):
+class Context(OneSeatContext[Item, Trial]):
     """The objects of an episode; its `item` is a `prompt.Item`."""
 
     SEAT: ClassVar[str] = PARTICIPANT
@@ -86,12 +86,12 @@ class Table(OneSeatTable[Item, Trial]):
         return reply.text, label_payload(step, reply, belief, self.rules, person=self.person)
 
 
-class AmbiBenchMachine(OneSeatMachine[Table]):
+class AmbiBenchMachine(OneSeatMachine[Context]):
     """The `simulator.runner.machines.EpisodeMachine` of AmbiBench; its items are `prompt.Item`s."""
 
     name = items.BENCHMARK
     seats: tuple[str, ...] = (PARTICIPANT,)
-    table_type = Table
+    context_type = Context
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
@@ -106,7 +106,7 @@ class AmbiBenchMachine(OneSeatMachine[Table]):
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> show.ParticipantView:
         """Return a person's current view."""
-        shown = show.participant_view(self.table(live), state, ending, warning, live.stage)
+        shown = show.participant_view(self.context(live), state, ending, warning, live.stage)
         return replace(shown, blocks=page_blocks(shown))
 
     def replay(

@@ -47,7 +47,7 @@ from simulator.blocks import (
 from simulator.blocks import Feedback as FeedbackBlock
 from simulator.drawn_blocks import BarRow, Bars
 from simulator.runner.machines import SeatPage
-from simulator.runner.one_seat import OneSeatTable, State, step_due
+from simulator.runner.one_seat import OneSeatContext, State, step_due
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,40 +128,40 @@ class TextReplay:
 
 
 def participant_view(
-    table: OneSeatTable[Item, Trial],
+    context: OneSeatContext[Item, Trial],
     state: State,
     ending: Ending | None = None,
     warning: str | None = None,
     stage: str = "",
 ) -> ParticipantView:
     """Return a person's view in `state`; `stage` names a page without the task, such as ``instructions``."""
-    trial = None if ending or stage else step_due(table, state)
+    trial = None if ending or stage else step_due(context, state)
     stage = stage or ("task" if trial else "done")
     left = ending is not None and ending.status != "completed"
     return ParticipantView(
-        episode_id=table.episode_id,
+        episode_id=context.episode_id,
         seat=PARTICIPANT,
         number=len(state["said"]),
         stage=stage,
         language="en",
-        setting=table.item.setting,
-        format=None if isinstance(table.item, AwsPrompt) else table.item.format,
+        setting=context.item.setting,
+        format=None if isinstance(context.item, AwsPrompt) else context.item.format,
         k=trial.k if trial else None,
         done=len(state["said"]),
-        total=len(table.steps),
+        total=len(context.steps),
         text=trial.text if trial else "",
-        feedback=None if left or stage == "done" else _feedback(table, state),
+        feedback=None if left or stage == "done" else _feedback(context, state),
         ending=ending,
         warning=warning,
     )
 
 
-def _feedback(table: OneSeatTable[Item, Trial], state: State) -> Feedback | None:
+def _feedback(context: OneSeatContext[Item, Trial], state: State) -> Feedback | None:
     """Return feedback on the previous answer; None if there is none or the setting gives no feedback."""
-    if not state["said"] or not gives_feedback(table.item):
+    if not state["said"] or not gives_feedback(context.item):
         return None
     _, answer = state["said"][-1]
-    right = table.steps[len(state["said"]) - 1].gold
+    right = context.steps[len(state["said"]) - 1].gold
     return None if right is None else Feedback(answer, right, read_answer(answer, lower=True).label == right)
 
 

@@ -41,13 +41,13 @@ from simulator.ambient.show import page_blocks
 from simulator.benchmark import Due
 from simulator.errors import SeatError
 from simulator.runner.machines import ActiveEpisode, Result
-from simulator.runner.one_seat import AllAtOnce, OneSeatMachine, OneSeatTable, State, step_due
+from simulator.runner.one_seat import AllAtOnce, OneSeatContext, OneSeatMachine, State, step_due
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table(OneSeatTable[Item, Step]):
+class Context(OneSeatContext[Item, Step]):
     """An episode with its item, steps and transitions."""
 
     SEAT: ClassVar[str] = ANNOTATOR
@@ -135,13 +135,13 @@ def _earlier_answers(item: Item, step: Step | None, state: State) -> tuple[tuple
     return (*label, *pairs)
 
 
-class AmbientMachine(OneSeatMachine[Table]):
+class AmbientMachine(OneSeatMachine[Context]):
     """The `simulator.runner.machines.EpisodeMachine` of AmbiEnt, with items of type `items.Item`."""
 
     name = items.BENCHMARK
     seats: tuple[str, ...] = (ANNOTATOR,)
     person_only_kinds = ("qualification",)
-    table_type = Table
+    context_type = Context
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
@@ -151,22 +151,22 @@ class AmbientMachine(OneSeatMachine[Table]):
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> ParticipantView:
         """Return the person's current view; stages outside the task show nothing of the task."""
-        table = self.table(live)
-        step = None if ending or live.stage else step_due(table, state)
+        context = self.context(live)
+        step = None if ending or live.stage else step_due(context, state)
         task = "done" if step is None else "qualification" if step.kind == "qualification" else "task"
         shown = ParticipantView(
-            episode_id=table.episode_id,
+            episode_id=context.episode_id,
             seat=ANNOTATOR,
             language="en",
             number=len(state["said"]),
             stage=live.stage or task,
             due=None if step is None else Due(ANNOTATOR, step.kind),
-            tested=bool(table.questions),
-            task=table.item.task,
+            tested=bool(context.questions),
+            task=context.item.task,
             done=len(state["said"]),
-            total=len(table.steps),
-            shown=table.shown(step) if step else ShownTexts(),
-            earlier=_earlier_answers(table.item, step, state),
+            total=len(context.steps),
+            shown=context.shown(step) if step else ShownTexts(),
+            earlier=_earlier_answers(context.item, step, state),
             ending=ending,
             warning=warning,
         )

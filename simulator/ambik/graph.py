@@ -71,7 +71,7 @@ _ASKS: Final = "asks"
 
 
 @dataclass(frozen=True)
-class Table:
+class Context:
     """The objects that an episode is played with: the graph's context, never part of its state."""
 
     live: ActiveEpisode
@@ -107,7 +107,7 @@ class State(TypedDict):
     Attributes:
         said: ``[seat, kind, text, "asks" or ""]`` per turn.
         since: when the pending seat's turn began (seconds, monotonic).
-        move: the robot's turn between `propose` and the log, in addition to `Table.proposals`: fields of its
+        move: the robot's turn between `propose` and the log, besides `Context.proposals`: fields of its
             `Reply`, then scores under a threshold, then the turn's payload.
     """
 
@@ -129,14 +129,14 @@ def rebuild(turns: Iterable[Turn]) -> State:
     return State(said=lines, since=due_since(logged), move={})
 
 
-def due(table: Table, state: State) -> Due | None:
+def due(context: Context, state: State) -> Due | None:
     """Return the seat that is to move and its kind of turn; None when the episode is over."""
     played = state["said"]
-    if table.rules.task == "annotate":
+    if context.rules.task == "annotate":
         return None if played else Due(ANNOTATOR, "annotate")
     if not played or played[-1][1] == "answer":
         return Due(ROBOT, "decide")
-    waits = played[-1][3] == _ASKS and questions_asked(state) <= table.rules.questions
+    waits = played[-1][3] == _ASKS and questions_asked(state) <= context.rules.questions
     return Due(USER, "answer") if waits else None
 
 
@@ -145,9 +145,9 @@ def questions_asked(state: State) -> int:
     return sum(flag == _ASKS for *_, flag in state["said"])
 
 
-def must_act(table: Table, state: State) -> bool:
+def must_act(context: Context, state: State) -> bool:
     """Return True if the questions are used up; without any to answer, a robot may still decide to ask."""
-    return 0 < table.rules.questions <= questions_asked(state)
+    return 0 < context.rules.questions <= questions_asked(state)
 
 
 def last_question(state: State) -> str:
@@ -162,84 +162,84 @@ def exchanges(state: State) -> tuple[tuple[str, str], ...]:
     return tuple(zip(questions, answers, strict=False))
 
 
-def seat_view(table: Table, state: State, seat: str, *, actions: tuple[str, ...] | None = None) -> View:
+def seat_view(context: Context, state: State, seat: str, *, actions: tuple[str, ...] | None = None) -> View:
     """Return everything that `seat` may see now; `actions`: for a robot that is to word its question."""
-    number = _number(table, state)
+    number = _number(context, state)
     return View(
-        episode_id=table.live.episode.id,
+        episode_id=context.live.episode.id,
         seat=seat,
         number=number,
-        language=table.rules.language,
+        language=context.rules.language,
         lines=tuple(Line(who, text) for who, _, text, _ in state["said"]),
-        task=_knows(table, state, seat, actions),
-        seed=derive_seed(table.live.episode.seed, number),
-        repeat=table.live.episode.repeat,
+        task=_knows(context, state, seat, actions),
+        seed=derive_seed(context.live.episode.seed, number),
+        repeat=context.live.episode.repeat,
         moves=sum(who == seat for who, *_ in state["said"]),
-        options=table.live.episode.options,
+        options=context.live.episode.options,
     )
 
 
 def _knows(
-    table: Table, state: State, seat: str, actions: tuple[str, ...] | None
+    context: Context, state: State, seat: str, actions: tuple[str, ...] | None
 ) -> RobotKnows | UserKnows | AnnotatorKnows:
-    if isinstance(table.item, DraftItem):
-        return AnnotatorKnows(item=table.item)
+    if isinstance(context.item, DraftItem):
+        return AnnotatorKnows(item=context.item)
     if seat == USER:
-        return UserKnows(item=table.item, question=last_question(state), exchanges=exchanges(state))
-    forced = must_act(table, state)
+        return UserKnows(item=context.item, question=last_question(state), exchanges=exchanges(state))
+    forced = must_act(context, state)
     return RobotKnows(
-        item=blind_item(table.item, table.rules.dialogue, table.offered),
+        item=blind_item(context.item, context.rules.dialogue, context.offered),
         exchanges=exchanges(state),
-        may_ask=table.rules.questions > 0 and not forced,
+        may_ask=context.rules.questions > 0 and not forced,
         must_act=forced,
         actions=actions,
     )
 
 
-def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Update]:
+def take(context: Context, state: State, seat: str, reply: Reply) -> tuple[Turn, Update]:
     """Return a reply as a turn for the log, and the state update; as robot, only a person's reply.
 
     Raises:
         SeatError: if the episode is over, it is not that seat's turn, or the reply breaks a rule (`forms`).
     """
-    move = due(table, state)
+    move = due(context, state)
     if move is None or move.seat != seat:
         raise SeatError("It is not your turn.", seat, code="over")
-    player, person = table.live.seats[seat], table.live.seats[seat].kind == "person"
+    player, person = context.live.seats[seat], context.live.seats[seat].kind == "person"
     if move.kind == "decide":
-        ready = prepare(_read_proposal(table, state, reply), table.rules.settings)
-        scores = score_candidates(ready, table.rules)
-        payload = act_or_ask(ready, scores, table.rules, must_act=must_act(table, state))
+        ready = prepare(_read_proposal(context, state, reply), context.rules.settings)
+        scores = score_candidates(ready, context.rules)
+        payload = act_or_ask(ready, scores, context.rules, must_act=must_act(context, state))
         # Other robots' payloads are made by `propose` and the nodes after it.
         payload |= {
-            "offered": list(table.offered),
+            "offered": list(context.offered),
             **person_mark("decide"),
             **measurements(reply.move or {}, ROBOT),
         }
-        return _turn(table, state, seat, reply, payload)
+        return _turn(context, state, seat, reply, payload)
     if move.kind == "answer":
-        robot = table.live.seats[ROBOT].kind == "person"
+        robot = context.live.seats[ROBOT].kind == "person"
         question = None if robot else last_question(state)
-        text, payload = answer_move(reply, question, asked=_number(table, state) - 1, person=person)
+        text, payload = answer_move(reply, question, asked=_number(context, state) - 1, person=person)
     else:
-        assert isinstance(table.item, DraftItem)
-        text, payload = annotation_move(reply, table.item.draft, name=player.name, person=person)
-    return _turn(table, state, seat, reply, payload, text)
+        assert isinstance(context.item, DraftItem)
+        text, payload = annotation_move(reply, context.item.draft, name=player.name, person=person)
+    return _turn(context, state, seat, reply, payload, text)
 
 
-def _read_proposal(table: Table, state: State, reply: Reply) -> Decision:
+def _read_proposal(context: Context, state: State, reply: Reply) -> Decision:
     """Return a robot's proposal: a method's (``{"decision": …}``), or the marked actions (`forms`)."""
-    robot, rules, id = table.live.seats[ROBOT], table.rules, table.live.episode.id
+    robot, rules, id = context.live.seats[ROBOT], context.rules, context.live.episode.id
     person, move = robot.kind == "person", reply.move or {}
     if "decision" in move and not person:
-        return method_decision(move, table.decided_on, rules, episode_id=id, generator=robot.name)
+        return method_decision(move, context.decided_on, rules, episode_id=id, generator=robot.name)
     # People may mark only the offered actions.
-    offered = table.offered if person else ()
-    chosen = read_chosen(reply, offered=offered, must_act=must_act(table, state))
+    offered = context.offered if person else ()
+    chosen = read_chosen(reply, offered=offered, must_act=must_act(context, state))
     return Decision(
         episode_id=id,
         run="",
-        item=table.decided_on,
+        item=context.decided_on,
         method="person" if person else "offline",
         context=rules.context,
         dialogue=rules.dialogue,
@@ -252,26 +252,31 @@ def _read_proposal(table: Table, state: State, reply: Reply) -> Decision:
 
 
 def _turn(
-    table: Table, state: State, seat: str, reply: Reply, payload: Mapping[str, Any], text: str | None = None
+    context: Context,
+    state: State,
+    seat: str,
+    reply: Reply,
+    payload: Mapping[str, Any],
+    text: str | None = None,
 ) -> tuple[Turn, Update]:
     """Return a turn and the state update; a decision's text is its question or its action."""
     turn_text = (payload["question"] or payload["action"]) if text is None else text
-    id, number = table.live.episode.id, _number(table, state)
+    id, number = context.live.episode.id, _number(context, state)
     turn = make_turn(id, number, seat, reply, text=turn_text, payload=payload, since=state["since"])
     return turn, {"said": [_line(seat, payload, turn_text)], "since": monotonic(), "move": {}}
 
 
-def _number(table: Table, state: State) -> int:
-    return table.live.first + len(state["said"])
+def _number(context: Context, state: State) -> int:
+    return context.live.first + len(state["said"])
 
 
 def _line(seat: str, payload: Mapping[str, Any], text: str) -> list[str]:
     return [seat, payload["kind"], text, _ASKS if payload.get("asks") else ""]
 
 
-def build_graph() -> StateGraph[State, Table, State, State]:
+def build_graph() -> StateGraph[State, Context, State, State]:
     """Return the uncompiled graph; batch runs compile it without a checkpointer."""
-    graph = StateGraph(State, context_schema=Table)
+    graph = StateGraph(State, context_schema=Context)
     graph.add_conditional_edges(START, _start, ["propose", "answer", "annotate", END])
     graph.add_node("propose", _propose)
     graph.add_node("calibrate", _calibrate)
@@ -283,81 +288,85 @@ def build_graph() -> StateGraph[State, Table, State, State]:
     return graph
 
 
-def _next(table: Table, state: State) -> Start:
-    move = due(table, state)
-    return "__end__" if move is None or table.live.seats[move.seat].kind == "person" else _FIRST[move.kind]
+def _next(context: Context, state: State) -> Start:
+    move = due(context, state)
+    return "__end__" if move is None or context.live.seats[move.seat].kind == "person" else _FIRST[move.kind]
 
 
-async def _start(state: State, runtime: Runtime[Table]) -> Start:
+async def _start(state: State, runtime: Runtime[Context]) -> Start:
     # Asynchronous although it awaits nothing: LangGraph would run a plain function in a thread.
     return _next(runtime.context, state)
 
 
-async def _propose(state: State, runtime: Runtime[Table]) -> Command[Literal["calibrate", "decide"]]:
-    table, since = runtime.context, monotonic()
-    reply = await table.live.seats[ROBOT].reply(seat_view(table, state, ROBOT))
-    decision = _read_proposal(table, state, reply)
-    table.proposals[_number(table, state)] = prepare(decision, table.rules.settings)
+async def _propose(state: State, runtime: Runtime[Context]) -> Command[Literal["calibrate", "decide"]]:
+    context, since = runtime.context, monotonic()
+    reply = await context.live.seats[ROBOT].reply(seat_view(context, state, ROBOT))
+    decision = _read_proposal(context, state, reply)
+    context.proposals[_number(context, state)] = prepare(decision, context.rules.settings)
     move = {"reply": {"trace": dict(reply.trace), "key": reply.key, "seconds": reply.seconds}}
     conformal = decision.method in CONFORMAL
     return Command(update={"move": move, "since": since}, goto="calibrate" if conformal else "decide")
 
 
-async def _calibrate(state: State, runtime: Runtime[Table]) -> Command[Literal["decide", "__end__"]]:
-    table, move = runtime.context, state["move"]
-    ready = table.proposals[_number(table, state)]
-    scores = score_candidates(ready, table.rules)
-    if table.rules.calibration is None:
-        payload = act_or_ask(ready, scores, table.rules, must_act=False)
-        return Command(update=await _record(table, state, payload, move["reply"]), goto="__end__")
+async def _calibrate(state: State, runtime: Runtime[Context]) -> Command[Literal["decide", "__end__"]]:
+    context, move = runtime.context, state["move"]
+    ready = context.proposals[_number(context, state)]
+    scores = score_candidates(ready, context.rules)
+    if context.rules.calibration is None:
+        payload = act_or_ask(ready, scores, context.rules, must_act=False)
+        return Command(update=await _record(context, state, payload, move["reply"]), goto="__end__")
     return Command(update={"move": {**move, "scores": scores}}, goto="decide")
 
 
-async def _decide(state: State, runtime: Runtime[Table]) -> Command[Literal["ask", "__end__"]]:
-    table, move = runtime.context, state["move"]
-    ready, reply = table.proposals[_number(table, state)], move["reply"]
-    scores = move.get("scores") or score_candidates(ready, table.rules)
-    payload = act_or_ask(ready, scores, table.rules, must_act=must_act(table, state))
+async def _decide(state: State, runtime: Runtime[Context]) -> Command[Literal["ask", "__end__"]]:
+    context, move = runtime.context, state["move"]
+    ready, reply = context.proposals[_number(context, state)], move["reply"]
+    scores = move.get("scores") or score_candidates(ready, context.rules)
+    payload = act_or_ask(ready, scores, context.rules, must_act=must_act(context, state))
     if ready.decision.method in METHODS and reply["trace"]:
         shown = {"set": payload["prediction_set"], "help": payload["help"]}
         reply = {**reply, "trace": {**reply["trace"], **shown}}
     if payload["asks"]:
         return Command(update={"move": {"payload": payload, "reply": reply}}, goto="ask")
-    return Command(update=await _record(table, state, payload, reply), goto="__end__")
+    return Command(update=await _record(context, state, payload, reply), goto="__end__")
 
 
-async def _ask(state: State, runtime: Runtime[Table]) -> Command[Literal["answer", "__end__"]]:
-    table, payload, reply = runtime.context, state["move"]["payload"], state["move"]["reply"]
-    if table.rules.questions > 0 and not payload["question"]:
-        view = seat_view(table, state, ROBOT, actions=tuple(payload["prediction_set"]))
-        question = await table.live.seats[ROBOT].reply(view)
+async def _ask(state: State, runtime: Runtime[Context]) -> Command[Literal["answer", "__end__"]]:
+    context, payload, reply = runtime.context, state["move"]["payload"], state["move"]["reply"]
+    if context.rules.questions > 0 and not payload["question"]:
+        view = seat_view(context, state, ROBOT, actions=tuple(payload["prediction_set"]))
+        question = await context.live.seats[ROBOT].reply(view)
         payload, reply = with_words(payload, question), _join_replies(reply, question)
-    update = await _record(table, state, payload, reply)
-    answers = _next(table, state_after(state, update)) == "answer"
+    update = await _record(context, state, payload, reply)
+    answers = _next(context, state_after(state, update)) == "answer"
     return Command(update=update, goto="answer" if answers else "__end__")
 
 
-async def _answer(state: State, runtime: Runtime[Table]) -> Command[Literal["propose", "__end__"]]:
-    table, update = runtime.context, await _take_reply(state, runtime.context, USER)
-    robot = _next(table, state_after(state, update)) == "propose"
+async def _answer(state: State, runtime: Runtime[Context]) -> Command[Literal["propose", "__end__"]]:
+    context, update = runtime.context, await _take_reply(state, runtime.context, USER)
+    robot = _next(context, state_after(state, update)) == "propose"
     return Command(update=update, goto="propose" if robot else "__end__")
 
 
-async def _annotate(state: State, runtime: Runtime[Table]) -> Update:
+async def _annotate(state: State, runtime: Runtime[Context]) -> Update:
     return await _take_reply(state, runtime.context, ANNOTATOR)
 
 
-async def _take_reply(state: State, table: Table, seat: str) -> Update:
+async def _take_reply(state: State, context: Context, seat: str) -> Update:
     """Ask a seat for its reply, record the turn, and return the state update."""
     fresh = State(said=state["said"], since=monotonic(), move={})
-    turn, update = take(table, fresh, seat, await table.live.seats[seat].reply(seat_view(table, fresh, seat)))
-    await table.live.record(turn)
+    turn, update = take(
+        context, fresh, seat, await context.live.seats[seat].reply(seat_view(context, fresh, seat))
+    )
+    await context.live.record(turn)
     return update
 
 
-async def _record(table: Table, state: State, payload: Mapping[str, Any], reply: Mapping[str, Any]) -> Update:
-    turn, update = _turn(table, state, ROBOT, Reply(**reply), payload)
-    await table.live.record(turn)
+async def _record(
+    context: Context, state: State, payload: Mapping[str, Any], reply: Mapping[str, Any]
+) -> Update:
+    turn, update = _turn(context, state, ROBOT, Reply(**reply), payload)
+    await context.live.record(turn)
     return update
 
 

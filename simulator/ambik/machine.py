@@ -53,7 +53,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     return MethodRobot(models(name), models(rules.chooser) if rules.chooser else None, background)
 
 
-class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
+class AmbikMachine(EpisodeMachine[graph.Context, graph.State]):
     """AmbiK's `simulator.runner.machines.EpisodeMachine`. Its items are `items.Item`: tasks and drafts."""
 
     name = items.BENCHMARK
@@ -64,31 +64,31 @@ class AmbikMachine(EpisodeMachine[graph.Table, graph.State]):
     episode_seats = staticmethod(seats_of)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
-    make_table = staticmethod(graph.Table)
+    make_context = staticmethod(graph.Context)
     compute_scores = staticmethod(score_rows)
 
-    def steps(self, table: graph.Table) -> int:
+    def steps(self, context: graph.Context) -> int:
         """Return the most graph steps of an episode: those of every allowed question, and those to act."""
-        return _STEPS_PER_QUESTION * table.rules.questions + _OTHER_STEPS
+        return _STEPS_PER_QUESTION * context.rules.questions + _OTHER_STEPS
 
-    def take(self, seat: str) -> Take[graph.Table, graph.State]:
+    def take(self, seat: str) -> Take[graph.Context, graph.State]:
         """Return a function that makes a turn of a reply by `seat`."""
-        return lambda table, state, reply: graph.take(table, state, seat, reply)
+        return lambda context, state, reply: graph.take(context, state, seat, reply)
 
-    def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
+    def seat_due(self, context: graph.Context, state: graph.State) -> str | None:
         """Return the seat that is to move."""
-        move = graph.due(table, state)
+        move = graph.due(context, state)
         return move.seat if move else None
 
-    def status(self, table: graph.Table, state: graph.State) -> Literal["completed"] | None:
+    def status(self, context: graph.Context, state: graph.State) -> Literal["completed"] | None:
         """Return completed once the robot acts, asks without an answer, or the form is filled in."""
-        return "completed" if graph.due(table, state) is None else None
+        return "completed" if graph.due(context, state) is None else None
 
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
         """Return the page of a person in `seat`."""
-        return show.seat_page(self.table(live), state, seat, ending, warning)
+        return show.seat_page(self.context(live), state, seat, ending, warning)
 
     def form_reply(self, reply: Reply, knows: Any) -> Reply:
         """See `EpisodeMachine.form_reply`: a page offers actions, so only those stay marked."""

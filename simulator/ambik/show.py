@@ -46,14 +46,14 @@ _SEARCHED: Final = 12
 
 
 def seat_page(
-    table: graph.Table,
+    context: graph.Context,
     state: graph.State,
     seat: str,
     ending: Ending | None = None,
     warning: str | None = None,
 ) -> SeatPage:
     """Return the page of a person in `seat` after `state`."""
-    live, due = table.live, None if ending else graph.due(table, state)
+    live, due = context.live, None if ending else graph.due(context, state)
     my_turn = due is not None and due.seat == seat
     stage = live.stage or ("task" if due else "done")
     people = tuple(other for other, who in live.seats.items() if who.kind == "person" and other != seat)
@@ -66,7 +66,7 @@ def seat_page(
         due=Due(seat, KINDS[seat]),
         my_turn=my_turn,
         waits_for=people[0] if stage == "gather" else "" if due is None or my_turn else due.seat,
-        blocks=_blocks(table, state, seat, stage),
+        blocks=_blocks(context, state, seat, stage),
         moves=_moves(state) if stage in ("task", "done", TELL) and seat != ANNOTATOR else (),
         first=live.first,
         number=len(state["said"]),
@@ -79,14 +79,14 @@ def _moves(state: graph.State) -> tuple[Move, ...]:
     return tuple(Move(who, kind, text) for who, kind, text, _ in state["said"])
 
 
-def _blocks(table: graph.Table, state: graph.State, seat: str, stage: str) -> tuple[Block, ...]:
+def _blocks(context: graph.Context, state: graph.State, seat: str, stage: str) -> tuple[Block, ...]:
     """Return the blocks that a seat sees at a stage."""
-    item, rules, moves = table.item, table.rules, _moves(state)
+    item, rules, moves = context.item, context.rules, _moves(state)
     if stage == "instructions":
         return instructions(seat)
     if stage == "done":
         never_asked = seat == USER and all(move.seat != USER for move in moves)
-        in_study = occasion(table.live.episode.options) != "play"
+        in_study = occasion(context.live.episode.options) != "play"
         return (Text(message("result.not_asked")),) if in_study and never_asked else ()
     if stage not in ("task", TELL):
         return ()
@@ -104,7 +104,7 @@ def _blocks(table: graph.Table, state: graph.State, seat: str, stage: str) -> tu
         detail = [Detail(message("detail"), Text(wish.detail))] if wish.detail else []
         wish_card = Card(message("wish"), [Text(wish.text, "strong", wish.language), *detail])
         return (wish_card, talk, Card(message("look"), side, folded=True))
-    form = decision(table.offered, may_ask=not graph.must_act(table, state))
+    form = decision(context.offered, may_ask=not graph.must_act(context, state))
     return (talk, Part("", side, beside=True), form)
 
 

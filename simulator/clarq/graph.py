@@ -88,7 +88,7 @@ def situation_of(view: View) -> Situation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Context:
     """The live objects of an episode, the graph's context; a turn counts once `record` has returned."""
 
     episode_id: str
@@ -160,29 +160,29 @@ def seat_due(state: State, turn_limit: int) -> str | None:
     return SEEKER if lines and lines[-1][0] == PROVIDER else PROVIDER
 
 
-def view_for(table: Table, state: State, seat: str) -> View:
+def view_for(context: Context, state: State, seat: str) -> View:
     """Return everything that `seat` may see now; a seeker never sees the tree."""
     task_view = (
-        SeekerKnows(table.task.background, table.prompt, table.task.language)
+        SeekerKnows(context.task.background, context.prompt, context.task.language)
         if seat == SEEKER
-        else ProviderKnows(table.task, frontier(table.task, state))
+        else ProviderKnows(context.task, frontier(context.task, state))
     )
     number = len(state["lines"])
     return View(
-        episode_id=table.episode_id,
+        episode_id=context.episode_id,
         seat=seat,
         number=number,
-        language=table.task.language,
+        language=context.task.language,
         lines=tuple([_line(seat, text) for seat, text in state["lines"]]),
         task=task_view,
-        seed=derive_seed(table.seed, number),
-        repeat=table.repeat,
+        seed=derive_seed(context.seed, number),
+        repeat=context.repeat,
         moves=_moves(state, seat),
-        options=table.options,
+        options=context.options,
     )
 
 
-def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
+def seeker_turn(context: Context, state: State, reply: Reply) -> tuple[Turn, Update]:
     """Return a seeker's reply as a turn for the log and a state update.
 
     Raises:
@@ -191,34 +191,34 @@ def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
     text = reply.text.strip()
     if not text:
         raise SeatError("The seeker said nothing.", SEEKER, code="nothing_said")
-    return _turn(table, state, SEEKER, reply, text, {}, {})
+    return _turn(context, state, SEEKER, reply, text, {}, {})
 
 
-def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
+def provider_move(context: Context, state: State, reply: Reply) -> tuple[Turn, Update]:
     """Return the move of a provider without experts (a person, a script) as a turn and a state update.
 
     Raises:
         SeatError: if the move breaks the rules of `provider.take_move`.
     """
-    before = frontier(table.task, state)
-    turn = rules.take_move(before, reply.move, reply.text, table.task.language, multi=table.multi)
-    return _provider_turn(table, state, reply, None, turn)
+    before = frontier(context.task, state)
+    turn = rules.take_move(before, reply.move, reply.text, context.task.language, multi=context.multi)
+    return _provider_turn(context, state, reply, None, turn)
 
 
-def greeting(table: Table, state: State) -> tuple[Turn, Update]:
+def greeting(context: Context, state: State) -> tuple[Turn, Update]:
     """Return Jax's fixed greeting as a turn and a state update."""
-    name = template_name("greeting", str(table.options.get("personas", "default")))
-    text = render(name, table.task.language, {}).text.strip()
-    return _turn(table, state, PROVIDER, Reply(), text, {"greeting": True}, {})
+    name = template_name("greeting", str(context.options.get("personas", "default")))
+    text = render(name, context.task.language, {}).text.strip()
+    return _turn(context, state, PROVIDER, Reply(), text, {"greeting": True}, {})
 
 
-def build_graph() -> StateGraph[State, Table, State, State]:
+def build_graph() -> StateGraph[State, Context, State, State]:
     """Return the uncompiled graph; batch runs compile it without a checkpointer.
 
     Nodes name their successor themselves (`Command`): a conditional edge would read the complete state
     again, which costs a third of a step.
     """
-    graph = StateGraph(State, context_schema=Table)
+    graph = StateGraph(State, context_schema=Context)
     graph.add_conditional_edges(START, _start, ["greet", *get_args(NextNode)])
     for name, node in (("greet", _greet), ("seek", _seek), ("classify", _classify), ("walk", _walk)):
         graph.add_node(name, node)
@@ -226,16 +226,16 @@ def build_graph() -> StateGraph[State, Table, State, State]:
     return graph
 
 
-async def _start(state: State, runtime: Runtime[Table]) -> Literal["greet", NextNode]:
+async def _start(state: State, runtime: Runtime[Context]) -> Literal["greet", NextNode]:
     # Asynchronous although it awaits nothing: LangGraph would run a plain function in a thread.
     return _next_node(runtime.context, state) if state["lines"] else "greet"
 
 
-def _next_node(table: Table, state: State) -> NextNode:
-    seat = seat_due(state, table.turn_limit)
+def _next_node(context: Context, state: State) -> NextNode:
+    seat = seat_due(state, context.turn_limit)
     if seat is None:
         return "__end__"
-    player = table.seeker if seat == SEEKER else table.provider
+    player = context.seeker if seat == SEEKER else context.provider
     if player.kind == "person":
         return "__end__"
     if seat == SEEKER:
@@ -243,17 +243,19 @@ def _next_node(table: Table, state: State) -> NextNode:
     return "classify" if isinstance(player, ProviderAgent) else "respond"
 
 
-async def _greet(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
+async def _greet(state: State, runtime: Runtime[Context]) -> Command[Literal["seek", "__end__"]]:
     return await _record(runtime.context, state, *greeting(runtime.context, state))
 
 
-async def _seek(state: State, runtime: Runtime[Table]) -> Command[Literal["classify", "respond", "__end__"]]:
-    table = runtime.context
-    reply = await table.seeker.reply(view_for(table, state, SEEKER))
-    return await _record(table, state, *seeker_turn(table, state, reply))
+async def _seek(
+    state: State, runtime: Runtime[Context]
+) -> Command[Literal["classify", "respond", "__end__"]]:
+    context = runtime.context
+    reply = await context.seeker.reply(view_for(context, state, SEEKER))
+    return await _record(context, state, *seeker_turn(context, state, reply))
 
 
-async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", "seek", "__end__"]]:
+async def _classify(state: State, runtime: Runtime[Context]) -> Command[Literal["walk", "seek", "__end__"]]:
     experts, situation = _experts_and_situation(runtime.context, state)
     decision = await rules.classify(experts, situation)
     if decision.walking:
@@ -261,24 +263,24 @@ async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["w
     return await _respond_by_experts(runtime.context, state, experts, situation, decision)
 
 
-async def _walk(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
+async def _walk(state: State, runtime: Runtime[Context]) -> Command[Literal["seek", "__end__"]]:
     experts, situation = _experts_and_situation(runtime.context, state)
     decision = Decision(**state["decision"])
     decision = await rules.walk(experts, situation, decision, multi=runtime.context.multi)
     return await _respond_by_experts(runtime.context, state, experts, situation, decision)
 
 
-async def _respond(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
-    table = runtime.context
-    reply = await table.provider.reply(view_for(table, state, PROVIDER))
-    return await _record(table, state, *provider_move(table, state, reply))
+async def _respond(state: State, runtime: Runtime[Context]) -> Command[Literal["seek", "__end__"]]:
+    context = runtime.context
+    reply = await context.provider.reply(view_for(context, state, PROVIDER))
+    return await _record(context, state, *provider_move(context, state, reply))
 
 
 async def _respond_by_experts(
-    table: Table, state: State, experts: Experts, situation: Situation, decision: Decision
+    context: Context, state: State, experts: Experts, situation: Situation, decision: Decision
 ) -> Command[Any]:
     turn = await rules.respond(experts, situation, decision)
-    return await _record(table, state, *_provider_turn(table, state, Reply(), decision, turn))
+    return await _record(context, state, *_provider_turn(context, state, Reply(), decision, turn))
 
 
 # Every turn sees all lines before it; without the cache, its cost would grow with the dialogue.
@@ -291,28 +293,36 @@ def _moves(state: State, seat: str) -> int:
     return max(spoken - 1, 0) if seat == PROVIDER else spoken
 
 
-def _experts_and_situation(table: Table, state: State) -> tuple[Experts, Situation]:
+def _experts_and_situation(context: Context, state: State) -> tuple[Experts, Situation]:
     """Return the provider's experts and their situation."""
-    assert isinstance(table.provider, ProviderAgent)
-    return table.provider.experts, situation_of(view_for(table, state, PROVIDER))
+    assert isinstance(context.provider, ProviderAgent)
+    return context.provider.experts, situation_of(view_for(context, state, PROVIDER))
 
 
 def _provider_turn(
-    table: Table, state: State, reply: Reply, decision: Decision | None, turn: ProviderTurn
+    context: Context, state: State, reply: Reply, decision: Decision | None, turn: ProviderTurn
 ) -> tuple[Turn, Update]:
-    payload = rules.trace(decision, frontier(table.task, state), turn)
+    payload = rules.trace(decision, frontier(context.task, state), turn)
     update: Update = {"opened": True} if OPENING in turn.give else {"given": list(turn.give)}
-    return _turn(table, state, PROVIDER, reply, turn.text.strip(), payload, update)
+    return _turn(context, state, PROVIDER, reply, turn.text.strip(), payload, update)
 
 
 def _turn(
-    table: Table, state: State, seat: str, reply: Reply, text: str, payload: dict[str, Any], update: Update
+    context: Context,
+    state: State,
+    seat: str,
+    reply: Reply,
+    text: str,
+    payload: dict[str, Any],
+    update: Update,
 ) -> tuple[Turn, Update]:
     number = len(state["lines"])
-    turn = make_turn(table.episode_id, number, seat, reply, text=text, payload=payload, since=state["since"])
+    turn = make_turn(
+        context.episode_id, number, seat, reply, text=text, payload=payload, since=state["since"]
+    )
     return turn, {"lines": [[seat, text]], "since": monotonic(), **update}
 
 
-async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
-    await table.record(turn)
-    return Command(update=update, goto=_next_node(table, state_after(state, update)))
+async def _record(context: Context, state: State, turn: Turn, update: Update) -> Command[Any]:
+    await context.record(turn)
+    return Command(update=update, goto=_next_node(context, state_after(state, update)))

@@ -57,7 +57,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     return ProviderAgent(ModelExperts(models(name)), "model")
 
 
-class ClarqMachine(EpisodeMachine[graph.Table, graph.State]):
+class ClarqMachine(EpisodeMachine[graph.Context, graph.State]):
     """The `EpisodeMachine` of ClarQ-LLM."""
 
     name = "clarq"
@@ -73,33 +73,33 @@ class ClarqMachine(EpisodeMachine[graph.Table, graph.State]):
         lambda id, task, turns, judgments, options: score_rows(id, score_episode(task, turns, judgments))
     )
 
-    def steps(self, table: graph.Table) -> int:
+    def steps(self, context: graph.Context) -> int:
         """Return the maximum number of graph steps in an episode."""
-        return _STEPS_PER_TURN * (table.turn_limit + 2)
+        return _STEPS_PER_TURN * (context.turn_limit + 2)
 
-    def take(self, seat: str) -> Take[graph.Table, graph.State]:
+    def take(self, seat: str) -> Take[graph.Context, graph.State]:
         """Return the function that turns a reply of `seat` into a turn."""
         return graph.seeker_turn if seat == SEEKER else graph.provider_move
 
-    def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
+    def seat_due(self, context: graph.Context, state: graph.State) -> str | None:
         """Return the seat to move."""
-        return graph.seat_due(state, table.turn_limit)
+        return graph.seat_due(state, context.turn_limit)
 
-    def status(self, table: graph.Table, state: graph.State) -> Literal["completed", "truncated"] | None:
+    def status(self, context: graph.Context, state: graph.State) -> Literal["completed", "truncated"] | None:
         """Return completed after a goodbye, truncated at the turn limit."""
-        return graph.ending(state, table.turn_limit)
+        return graph.ending(state, context.turn_limit)
 
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
         """Return the page of a person in `seat`."""
-        return seat_page(self.table(live), state, seat, ending, warning, first=live.first, stage=live.stage)
+        return seat_page(self.context(live), state, seat, ending, warning, first=live.first, stage=live.stage)
 
-    def make_table(self, live: ActiveEpisode) -> graph.Table:
+    def make_context(self, live: ActiveEpisode) -> graph.Context:
         """Return the graph's context."""
         options = live.episode.options
         rules = Rules.read(options)
-        return graph.Table(
+        return graph.Context(
             episode_id=live.episode.id,
             task=live.item,
             seeker=live.seats[SEEKER],

@@ -40,7 +40,7 @@ VERDICT: Final = "verdict"
 
 
 def seat_page(
-    table: graph.Table,
+    context: graph.Context,
     state: graph.State,
     seat: str,
     ending: Ending | None = None,
@@ -50,21 +50,21 @@ def seat_page(
     stage: str = "",
 ) -> SeatPage:
     """Return the page of a person in `seat`; `ending`: the logged ending, if there is one."""
-    task = table.task
-    seat_due = None if ending else graph.seat_due(state, table.turn_limit)
+    task = context.task
+    seat_due = None if ending else graph.seat_due(state, context.turn_limit)
     moves = tuple(Move(who, KINDS[who], text) for who, text in state["lines"])
-    people = {SEEKER: table.seeker, PROVIDER: table.provider}
+    people = {SEEKER: context.seeker, PROVIDER: context.provider}
     stage = "done" if ending else stage or "task"
     blocks: tuple[Block, ...] = ()
     if stage == "task":
         frontier = graph.frontier(task, state)
-        blocks = seat_blocks(task, frontier, moves, seat, multi=table.multi, turn_limit=table.turn_limit)
+        blocks = seat_blocks(task, frontier, moves, seat, multi=context.multi, turn_limit=context.turn_limit)
     elif stage == VERDICT:
         blocks = (Talk(moves),)
     elif stage.startswith("instructions"):
         blocks = instructions(seat)
     return SeatPage(
-        episode_id=table.episode_id,
+        episode_id=context.episode_id,
         seat=seat,
         people=tuple(who for who, player in people.items() if player.kind == "person" and who != seat),
         language=task.language,

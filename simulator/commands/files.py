@@ -242,19 +242,8 @@ def _rules_table() -> Table:
 
 
 _WORDS: Final = ("texts", "desks", "research", "phrases")
-_DEFAULTS: Final = (
-    "title",
-    "summary",
-    "seat",
-    "metric",
-    "rule",
-    "choice",
-    "field",
-    "player",
-    "error",
-    "data",
-    "setting",
-    "asking",
+_DEFAULTS: Final = frozenset(
+    "title summary seat metric rule choice field player error data setting asking".split()
 )
 """Prefixes of names whose texts default to the declaration's."""
 _MESSAGE: Final = re.compile(r"""\bmessage\(\s*["']([\w.]+)["']\s*[,)]""")

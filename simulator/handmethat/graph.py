@@ -49,7 +49,7 @@ CLOSING: Final = ("thanks", "complaint")
 
 
 @dataclass(frozen=True)
-class Table:
+class Context:
     """The live objects of an episode, passed as the graph's context, never in its state."""
 
     live: ActiveEpisode
@@ -124,34 +124,36 @@ def pending(state: State) -> str | None:
     return lines[-1][2] if is_pending else None
 
 
-def view_for(table: Table, state: State, seat: str) -> View:
+def view_for(context: Context, state: State, seat: str) -> View:
     """Return the view of `seat`. A built-in robot that needs internal data declares it (`insider`)."""
     knows: RobotKnows | InsiderKnows | AskedKnows
-    lines, play, number = state["lines"], table.play, len(state["lines"])
+    lines, play, number = state["lines"], context.play, len(state["lines"])
     if seat == HUMAN:
-        knows = AskedKnows(play.task, play.language, _hear_question(table, state), _exchange(state))
-    elif getattr(table.robot, "insider", False):
+        knows = AskedKnows(play.task, play.language, _hear_question(context, state), _exchange(state))
+    elif getattr(context.robot, "insider", False):
         commands = tuple(state["commands"])
-        knows = InsiderKnows(play, commands, _exchange(state), derive_seed(table.live.episode.seed, "robot"))
+        knows = InsiderKnows(
+            play, commands, _exchange(state), derive_seed(context.live.episode.seed, "robot")
+        )
     else:
-        knows = robot_knows(play, state["commands"], _history(table, state))
+        knows = robot_knows(play, state["commands"], _history(context, state))
     moves = sum(line[0] == seat for line in lines)
     return View(
-        episode_id=table.live.episode.id,
+        episode_id=context.live.episode.id,
         seat=seat,
         number=number,
         language=play.language,
         lines=tuple(Line(speaker, text) for speaker, _, text, _ in lines),
         task=knows,
-        seed=derive_seed(table.live.episode.seed, number),
-        repeat=table.live.episode.repeat,
+        seed=derive_seed(context.live.episode.seed, number),
+        repeat=context.live.episode.repeat,
         # The instruction is spoken for the human and does not count as a move.
         moves=max(moves - 1, 0) if seat == HUMAN else moves,
-        options=table.live.episode.options,
+        options=context.live.episode.options,
     )
 
 
-def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
+def robot_turn(context: Context, state: State, reply: Reply) -> tuple[Turn, Update]:
     """Return a robot's reply as a turn for the log and an update of the state.
 
     The payload records asking or acting: ``asks`` is True for a question.
@@ -159,26 +161,26 @@ def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
     Raises:
         SeatError: if the reply is empty.
     """
-    step = _step(table, state, reply)
+    step = _step(context, state, reply)
     payload = {
         "kind": "question" if step.question else "command",
         "asks": step.command.startswith("question:"),
         "command": step.command,
         "verb": step.outcome.command.verb,
-        "outcome": outcome_text(table.play, step),
+        "outcome": outcome_text(context.play, step),
         "error": step.outcome.error or step.refused or None,
         "reason": step.outcome.reason,
         "reward": step.outcome.reward,
-        "cost": step_cost(table.play, step),
+        "cost": step_cost(context.play, step),
         "over": step.over,
     }
     if step.outcome.answer is not None:
         payload["heard"] = step.outcome.answer.key
     update = {"commands": [step.command], "over": step.over}
-    return _turn(table, state, ROBOT, reply, reply.text.strip(), payload, update)
+    return _turn(context, state, ROBOT, reply, reply.text.strip(), payload, update)
 
 
-def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
+def answer_turn(context: Context, state: State, reply: Reply) -> tuple[Turn, Update]:
     """Return an answer of the human's seat as a turn and an update.
 
     Raises:
@@ -189,29 +191,29 @@ def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
         raise SeatError("Nothing was asked.", HUMAN, code="nothing_asked")
     if not text:
         raise SeatError("The human said nothing.", HUMAN, code="nothing_said")
-    heard = _hear_question(table, state)
+    heard = _hear_question(context, state)
     payload = {
         "kind": "answer",
         "question": heard.answer.key,
         "expert": heard.answer.text,
-        "reveals": list(reveals(table.play.task, heard, text)),
+        "reveals": list(reveals(context.play.task, heard, text)),
     }
-    return _turn(table, state, HUMAN, reply, text, payload, {})
+    return _turn(context, state, HUMAN, reply, text, payload, {})
 
 
-def utterance_turn(table: Table, state: State) -> tuple[Turn, Update]:
+def utterance_turn(context: Context, state: State) -> tuple[Turn, Update]:
     """Return the instruction. Its payload has the options, so that the turns are enough for scoring."""
     names = ("mode", "protocol", "limit", "max_questions", "longest")
-    payload = {"kind": "utterance", **{name: getattr(table.play.options, name) for name in names}}
-    return _turn(table, state, HUMAN, Reply(), table.play.game.utterance, payload, {})
+    payload = {"kind": "utterance", **{name: getattr(context.play.options, name) for name in names}}
+    return _turn(context, state, HUMAN, Reply(), context.play.game.utterance, payload, {})
 
 
-def closing_turn(table: Table, state: State) -> tuple[Turn, Update]:
+def closing_turn(context: Context, state: State) -> tuple[Turn, Update]:
     """Return the human's closing line: thanks after success, else a complaint."""
     kind = CLOSING[0] if state["over"] == "success" else CLOSING[1]
-    random = Random(derive_seed(table.live.episode.seed, "close"))
+    random = Random(derive_seed(context.live.episode.seed, "close"))
     return _turn(
-        table, state, HUMAN, Reply(), _spoken_line(kind, table.play.language, random), {"kind": kind}, {}
+        context, state, HUMAN, Reply(), _spoken_line(kind, context.play.language, random), {"kind": kind}, {}
     )
 
 
@@ -234,9 +236,9 @@ def step_cost(play: Play, step: Step) -> int:
     return success - step.outcome.reward
 
 
-def build_graph() -> StateGraph[State, Table, State, State]:
+def build_graph() -> StateGraph[State, Context, State, State]:
     """Return the uncompiled graph; batch runs compile it without a checkpointer."""
-    graph = StateGraph(State, context_schema=Table)
+    graph = StateGraph(State, context_schema=Context)
     graph.add_conditional_edges(START, _start, list(get_args(Place)))
     graph.add_node("utter", _utter)
     graph.add_node("listen", _listen)
@@ -245,48 +247,48 @@ def build_graph() -> StateGraph[State, Table, State, State]:
     return graph
 
 
-async def _start(state: State, runtime: Runtime[Table]) -> Place:
+async def _start(state: State, runtime: Runtime[Context]) -> Place:
     # Asynchronous because LangGraph runs a plain function in a thread.
     return _next(runtime.context, state)
 
 
-def _next(table: Table, state: State) -> Place:
+def _next(context: Context, state: State) -> Place:
     seat = due(state)
     if seat is not None and (state["over"] or not state["lines"]):
         return "utter"
-    if seat is None or table.live.seats[seat].kind == "person":
+    if seat is None or context.live.seats[seat].kind == "person":
         return "__end__"
     return "listen" if seat == ROBOT else "answer"
 
 
-async def _utter(state: State, runtime: Runtime[Table]) -> Command[Literal["listen", "__end__"]]:
+async def _utter(state: State, runtime: Runtime[Context]) -> Command[Literal["listen", "__end__"]]:
     speak = closing_turn if state["over"] else utterance_turn
     return await _record(runtime.context, state, *speak(runtime.context, state))
 
 
 async def _listen(
-    state: State, runtime: Runtime[Table]
+    state: State, runtime: Runtime[Context]
 ) -> Command[Literal["act", "answer", "utter", "__end__"]]:
-    table = runtime.context
-    reply = await table.robot.reply(view_for(table, state, ROBOT))
-    if _step(table, state, reply).question:
-        return await _record(table, state, *robot_turn(table, state, reply))
+    context = runtime.context
+    reply = await context.robot.reply(view_for(context, state, ROBOT))
+    if _step(context, state, reply).question:
+        return await _record(context, state, *robot_turn(context, state, reply))
     seconds = monotonic() - state["since"] if reply.seconds is None else reply.seconds
     return Command(update={"move": asdict(replace(reply, seconds=seconds))}, goto="act")
 
 
-async def _answer(state: State, runtime: Runtime[Table]) -> Command[Literal["listen", "__end__"]]:
-    table = runtime.context
-    reply = await table.live.seats[HUMAN].reply(view_for(table, state, HUMAN))
-    return await _record(table, state, *answer_turn(table, state, reply))
+async def _answer(state: State, runtime: Runtime[Context]) -> Command[Literal["listen", "__end__"]]:
+    context = runtime.context
+    reply = await context.live.seats[HUMAN].reply(view_for(context, state, HUMAN))
+    return await _record(context, state, *answer_turn(context, state, reply))
 
 
-async def _act(state: State, runtime: Runtime[Table]) -> Command[Literal["listen", "utter", "__end__"]]:
-    table = runtime.context
-    return await _record(table, state, *robot_turn(table, state, Reply(**state["move"])))
+async def _act(state: State, runtime: Runtime[Context]) -> Command[Literal["listen", "utter", "__end__"]]:
+    context = runtime.context
+    return await _record(context, state, *robot_turn(context, state, Reply(**state["move"])))
 
 
-def _step(table: Table, state: State, reply: Reply) -> Step:
+def _step(context: Context, state: State, reply: Reply) -> Step:
     """Return the step of a robot's reply.
 
     Raises:
@@ -297,22 +299,22 @@ def _step(table: Table, state: State, reply: Reply) -> Step:
         raise SeatError(
             "The robot's reply is empty; it must be a command or a question.", ROBOT, code="nothing_said"
         )
-    return table.play.steps([*state["commands"], command])[-1]
+    return context.play.steps([*state["commands"], command])[-1]
 
 
 def _is_closed(state: State) -> bool:
     return bool(state["lines"]) and state["lines"][-1][1] in CLOSING
 
 
-def _hear_question(table: Table, state: State) -> HeardQuestion:
+def _hear_question(context: Context, state: State) -> HeardQuestion:
     """Return the pending question, read together with the human's earlier words."""
     earlier = tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
-    return hear(table.play.task, state["commands"][-1], table.play.language, earlier)
+    return hear(context.play.task, state["commands"][-1], context.play.language, earlier)
 
 
-def _history(table: Table, state: State) -> tuple[tuple[str, str], ...]:
+def _history(context: Context, state: State) -> tuple[tuple[str, str], ...]:
     outcomes: list[str] = []
-    answered = table.play.game.observer.table["answered"]
+    answered = context.play.game.observer.table["answered"]
     for seat, kind, text, outcome in state["lines"]:
         if seat == ROBOT:
             outcomes.append(outcome)
@@ -328,19 +330,25 @@ def _exchange(state: State) -> tuple[tuple[str, str], ...]:
 
 
 def _turn(
-    table: Table, state: State, seat: str, reply: Reply, text: str, payload: dict[str, Any], update: Update
+    context: Context,
+    state: State,
+    seat: str,
+    reply: Reply,
+    text: str,
+    payload: dict[str, Any],
+    update: Update,
 ) -> tuple[Turn, Update]:
     number = len(state["lines"])
     turn = make_turn(
-        table.live.episode.id, number, seat, reply, text=text, payload=payload, since=state["since"]
+        context.live.episode.id, number, seat, reply, text=text, payload=payload, since=state["since"]
     )
     line = [seat, payload["kind"], text, payload.get("outcome", "")]
     return turn, {"lines": [line], "since": monotonic(), **update}
 
 
-async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
-    await table.live.record(turn)
-    return Command(update=update, goto=_next(table, state_after(state, update)))
+async def _record(context: Context, state: State, turn: Turn, update: Update) -> Command[Any]:
+    await context.live.record(turn)
+    return Command(update=update, goto=_next(context, state_after(state, update)))
 
 
 def _spoken_line(name: str, language: Language, random: Random | None = None) -> str:

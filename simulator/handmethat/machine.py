@@ -57,22 +57,22 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     return ModelRobot(models(name))
 
 
-class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
+class HandMeThatMachine(EpisodeMachine[graph.Context, graph.State]):
     """HandMeThat's machine (see `simulator.runner.machines.EpisodeMachine`); its items are `Posed`."""
 
     name = BENCHMARK
     seats: tuple[str, ...] = (ROBOT, HUMAN)
     seat_for = staticmethod(seat_for)
-    make_table = staticmethod(graph.Table)
+    make_context = staticmethod(graph.Context)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
     compute_scores = staticmethod(
         lambda id, item, turns, judgments, options: score_rows(id, score_episode(item.task, turns))
     )
     # Two steps per move, and some for the instruction and the closing line.
-    steps = staticmethod(lambda table: 2 * table.play.options.limit + 6)
-    seat_due = staticmethod(lambda table, state: graph.due(state))
-    status = staticmethod(lambda table, state: graph.ending(state))
+    steps = staticmethod(lambda context: 2 * context.play.options.limit + 6)
+    seat_due = staticmethod(lambda context, state: graph.due(state))
+    status = staticmethod(lambda context, state: graph.ending(state))
 
     def item_row(self, item: Posed) -> Item:
         """Return the task as a row of the log; the row of a Chinese item has a hash of its own."""
@@ -86,7 +86,7 @@ class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
         """Return the item of a row of the log."""
         return Posed(task_from_row(row), cast(Language, row.language))
 
-    def take(self, seat: str) -> Take[graph.Table, graph.State]:
+    def take(self, seat: str) -> Take[graph.Context, graph.State]:
         """Return the function that converts a reply of `seat` to a turn."""
         return graph.robot_turn if seat == ROBOT else graph.answer_turn
 
@@ -94,8 +94,8 @@ class HandMeThatMachine(EpisodeMachine[graph.Table, graph.State]):
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
         """Return the page for a person in `seat`."""
-        table = self.table(live)
-        return show.seat_page(table, state, seat, ending, warning, first=live.first, stage=live.stage)
+        context = self.context(live)
+        return show.seat_page(context, state, seat, ending, warning, first=live.first, stage=live.stage)
 
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return a finished episode for its last page."""

@@ -33,7 +33,7 @@ _EXTRA_COMMANDS: Final = ("look", "stop")
 
 
 def seat_page(
-    table: graph.Table,
+    context: graph.Context,
     state: graph.State,
     seat: str,
     ending: Ending | None = None,
@@ -43,7 +43,7 @@ def seat_page(
     stage: str = "",
 ) -> SeatPage:
     """Return the page for a person in `seat`; `ending`: the episode's ending in the log, if it has one."""
-    play, next_seat = table.play, None if ending else graph.due(state)
+    play, next_seat = context.play, None if ending else graph.due(state)
     my_turn = (
         next_seat == ROBOT if seat == ROBOT else next_seat is not None and graph.pending(state) is not None
     )
@@ -59,10 +59,10 @@ def seat_page(
     elif stage.startswith("instructions"):
         blocks = (instructions("paper" if play.options.protocol == "paper" else seat),)
     return SeatPage(
-        episode_id=table.live.episode.id,
+        episode_id=context.live.episode.id,
         seat=seat,
         people=tuple(
-            other for other, player in table.live.seats.items() if player.kind == "person" and other != seat
+            other for other, player in context.live.seats.items() if player.kind == "person" and other != seat
         ),
         language=play.language,
         stage=stage,

@@ -25,15 +25,15 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 StateT = TypeVar("StateT", bound=Any)
-TableT = TypeVar("TableT", bound=Any)
+ContextT = TypeVar("ContextT", bound=Any)
 _TO: Final = "branch:to:{}"
 """LangGraph's channel that triggers a node."""
 
 
-class CompiledGraph(Generic[StateT, TableT]):
+class CompiledGraph(Generic[StateT, ContextT]):
     """A graph compiled without a checkpointer and without callbacks around its nodes."""
 
-    def __init__(self, graph: StateGraph[StateT, TableT, StateT, StateT]) -> None:
+    def __init__(self, graph: StateGraph[StateT, ContextT, StateT, StateT]) -> None:
         self._compiled = graph.compile()
         chaining = _Chaining(graph)
         for name, node in self._compiled.nodes.items():
@@ -48,7 +48,7 @@ class CompiledGraph(Generic[StateT, TableT]):
         self._compiled.input_channels = [START, *graph.channels, *map(_TO.format, graph.nodes)]
 
     async def play(
-        self, state: StateT, context: TableT, *, first: str | None = None, steps: int | None = None
+        self, state: StateT, context: ContextT, *, first: str | None = None, steps: int | None = None
     ) -> StateT:
         """Run the graph and return its final state.
 

@@ -6,7 +6,7 @@ r"""The graph of a declared benchmark (`simulator.benchmark`): state, nodes and 
 
 When a person is next to move, the invocation ends; the runner invokes the graph again with the state rebuilt
 from the turn log, so no checkpointer is needed. A benchmark with its own graph gets the same context
-(`Table`) and state (`GraphState`), and records its moves with `play_move`. The results of a declaration's
+(`Context`) and state (`GraphState`), and records its moves with `play_move`. The results of a declaration's
 functions are checked: a wrong one makes the episode fail (`simulator.runner.execute`); the run continues.
 """
 
@@ -51,7 +51,7 @@ AnyState = State[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Context:
     """The objects with which an episode is played, passed as the graph's context, never in its state.
 
     Attributes:
@@ -151,37 +151,37 @@ def moves_of(turns: Sequence[Turn]) -> tuple[Move, ...]:
     )
 
 
-def turn_taking(seats: Sequence[str]) -> StateGraph[GraphState, Table, GraphState, GraphState]:
+def turn_taking(seats: Sequence[str]) -> StateGraph[GraphState, Context, GraphState, GraphState]:
     """Return the uncompiled graph of seats that take turns, with one node per seat."""
-    graph = StateGraph(GraphState, context_schema=Table)
+    graph = StateGraph(GraphState, context_schema=Context)
     graph.add_conditional_edges(START, _start, [*seats, "__end__"])
     for seat in seats:
         graph.add_node(seat, _node(seat), destinations=(*seats, "__end__"))
     return graph
 
 
-async def play_move(table: Table, current: GraphState, seat: str) -> Command[Any]:
+async def play_move(context: Context, current: GraphState, seat: str) -> Command[Any]:
     """Ask a seat for its move, record it, and go to the next seat's node."""
     waiting = GraphState(moves=current["moves"], since=monotonic())
-    reply = await table.live.seats[seat].reply(table.view(waiting, seat))
-    turn, update = table.take(waiting, seat, reply)
-    await table.live.record(turn)
-    return Command(update=update, goto=next_node(table, state_after(waiting, update)))
+    reply = await context.live.seats[seat].reply(context.view(waiting, seat))
+    turn, update = context.take(waiting, seat, reply)
+    await context.live.record(turn)
+    return Command(update=update, goto=next_node(context, state_after(waiting, update)))
 
 
-def next_node(table: Table, current: GraphState) -> str:
+def next_node(context: Context, current: GraphState) -> str:
     """Return the seat that is next to move; ``__end__`` if there is none or a person sits there."""
-    due = table.due(current)
-    return "__end__" if due is None or table.live.seats[due.seat].kind == "person" else due.seat
+    due = context.due(current)
+    return "__end__" if due is None or context.live.seats[due.seat].kind == "person" else due.seat
 
 
-async def _start(current: GraphState, runtime: Runtime[Table]) -> str:
+async def _start(current: GraphState, runtime: Runtime[Context]) -> str:
     # Asynchronous, although it awaits nothing: LangGraph would run a plain function in a thread.
     return next_node(runtime.context, current)
 
 
 def _node(seat: str) -> Any:
-    async def play(current: GraphState, runtime: Runtime[Table]) -> Command[Any]:
+    async def play(current: GraphState, runtime: Runtime[Context]) -> Command[Any]:
         return await play_move(runtime.context, current, seat)
 
     return play

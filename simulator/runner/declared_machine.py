@@ -22,8 +22,8 @@ from simulator.models import ChatModel, Message, Request
 from simulator.runner.declared import (
     AnyBenchmark,
     AnyState,
+    Context,
     GraphState,
-    Table,
     checked_outcome,
     checked_scores,
     moves_of,
@@ -41,7 +41,7 @@ from simulator.runner.machines import (
 from simulator.seats import Kind, Reply, ScriptSeat, Seat, View
 
 
-class DeclaredMachine(EpisodeMachine[Table, GraphState]):
+class DeclaredMachine(EpisodeMachine[Context, GraphState]):
     """The `EpisodeMachine` of a declared benchmark."""
 
     def __init__(self, benchmark: AnyBenchmark) -> None:
@@ -89,9 +89,9 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
             raise InputError(f"{name!r} cannot sit in the {seat}'s seat; known players: {known}.")
         return PromptedSeat(models(name), self.name, spec)
 
-    def make_table(self, live: ActiveEpisode) -> Table:
+    def make_context(self, live: ActiveEpisode) -> Context:
         """Return the graph's context."""
-        return Table(benchmark=self.benchmark, live=live, start=self.start(live.item, live.episode.options))
+        return Context(benchmark=self.benchmark, live=live, start=self.start(live.item, live.episode.options))
 
     def start(self, item: Any, options: Mapping[str, Any]) -> AnyState:
         """Return the state before the first move of an episode with these options.
@@ -103,7 +103,7 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         rules = read_fields(self.benchmark.rules, options, f"the rules of {self.name}: ")
         return State(item=item, rules=rules, language=language_of(item))
 
-    def steps(self, table: Table) -> int:
+    def steps(self, context: Context) -> int:
         """Return an upper bound of graph steps; `Benchmark.next_seat` ends an episode long before."""
         return 10_000
 
@@ -112,26 +112,26 @@ class DeclaredMachine(EpisodeMachine[Table, GraphState]):
         moves = [[move.seat, move.kind, move.text, dict(move.payload)] for move in moves_of(turns)]
         return GraphState(moves=moves, since=due_since(turns))
 
-    def take(self, seat: str) -> Take[Table, GraphState]:
+    def take(self, seat: str) -> Take[Context, GraphState]:
         """Return the function that converts a reply of `seat` to a turn."""
-        return lambda table, current, reply: table.take(current, seat, reply)
+        return lambda context, current, reply: context.take(current, seat, reply)
 
-    def seat_due(self, table: Table, state: GraphState) -> str | None:
+    def seat_due(self, context: Context, state: GraphState) -> str | None:
         """Return the seat that is next to move; None at the end."""
-        due = table.due(state)
+        due = context.due(state)
         return due.seat if due else None
 
-    def status(self, table: Table, state: GraphState) -> Literal["completed", "truncated"] | None:
+    def status(self, context: Context, state: GraphState) -> Literal["completed", "truncated"] | None:
         """Return the status of an ended episode; None if it has not ended."""
-        return None if table.due(state) else checked_outcome(self.benchmark, table.state(state))
+        return None if context.due(state) else checked_outcome(self.benchmark, context.state(state))
 
     def view(
         self, live: ActiveEpisode, state: GraphState, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
         """Return the current page of a person in `seat`, without the task during a study's own stages."""
-        table = self.table(live)
-        current = table.state(state)
-        due = table.due(state) if ending is None else None
+        context = self.context(live)
+        current = context.state(state)
+        due = context.due(state) if ending is None else None
         stage = live.stage or ("task" if due else "done")
         shown: Sequence[Block] = ()
         if stage == "task":

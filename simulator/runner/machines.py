@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from simulator.runner.compiling import CompiledGraph
 
 
-TableT = TypeVar("TableT")
+ContextT = TypeVar("ContextT")
 StateT = TypeVar("StateT")
 T = TypeVar("T")
 
 NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 """The options of an episode without any."""
 
-Take = Callable[[TableT, StateT, Reply], tuple[Turn, dict[str, Any]]]
+Take = Callable[[ContextT, StateT, Reply], tuple[Turn, dict[str, Any]]]
 """Converts a reply to a turn and an update of the state; raises SeatError if it breaks the rules."""
 
 
@@ -110,8 +110,8 @@ def _number(metric: str, value: Any) -> float | None:
     return number
 
 
-class EpisodeMachine(ABC, Generic[TableT, StateT]):
-    """Plays episodes with a LangGraph graph, whose context is a table and whose state the log rebuilds.
+class EpisodeMachine(ABC, Generic[ContextT, StateT]):
+    """Plays episodes with a LangGraph graph: its context has the live objects, the log rebuilds its state.
 
     A machine refers to the benchmark's existing functions: ``rebuild = staticmethod(graph.rebuild)``.
 
@@ -209,41 +209,41 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
         """Return the uncompiled graph."""
 
     @abstractmethod
-    def make_table(self, live: ActiveEpisode) -> TableT:
+    def make_context(self, live: ActiveEpisode) -> ContextT:
         """Return the graph's context."""
 
-    def table(self, live: ActiveEpisode) -> TableT:
+    def context(self, live: ActiveEpisode) -> ContextT:
         """Return the graph's context, made only once for an episode."""
-        return live.once(self.make_table)
+        return live.once(self.make_context)
 
     @abstractmethod
     def rebuild(self, turns: Sequence[Turn]) -> StateT:
         """Return the graph's state after `turns`."""
 
     @abstractmethod
-    def steps(self, table: TableT) -> int:
+    def steps(self, context: ContextT) -> int:
         """Return an upper bound of graph steps of any episode."""
 
     @abstractmethod
-    def take(self, seat: str) -> Take[TableT, StateT]:
+    def take(self, seat: str) -> Take[ContextT, StateT]:
         """Return the function that converts a reply of `seat` to a turn."""
 
     @abstractmethod
-    def seat_due(self, table: TableT, state: StateT) -> str | None:
+    def seat_due(self, context: ContextT, state: StateT) -> str | None:
         """Return the seat that is next to move; None at the end."""
 
     @abstractmethod
-    def status(self, table: TableT, state: StateT) -> Literal["completed", "truncated"] | None:
+    def status(self, context: ContextT, state: StateT) -> Literal["completed", "truncated"] | None:
         """Return the status of an ended episode; None if it has not ended."""
 
     def due(self, live: ActiveEpisode, state: StateT) -> str | None:
         """Return the seat that is next to move; None at the end."""
-        return self.seat_due(self.table(live), state)
+        return self.seat_due(self.context(live), state)
 
     async def advance(self, live: ActiveEpisode, state: StateT) -> StateT:
         """Play until the episode ends or a person is next to move."""
-        table = self.table(live)
-        return await self._compiled.play(state, table, steps=self.steps(table))
+        context = self.context(live)
+        return await self._compiled.play(state, context, steps=self.steps(context))
 
     def accept(self, live: ActiveEpisode, state: StateT, seat: str, reply: Reply) -> Turn:
         """Return a person's reply as a turn (not yet recorded).
@@ -253,16 +253,16 @@ class EpisodeMachine(ABC, Generic[TableT, StateT]):
         """
         if self.due(live, state) != seat:
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
-        turn, _ = self.take(seat)(self.table(live), state, reply)
+        turn, _ = self.take(seat)(self.context(live), state, reply)
         return turn
 
     def ending(self, live: ActiveEpisode, state: StateT) -> Ending | None:
         """Return the ending as a row of the log; None if the episode has not ended."""
-        status = self.status(self.table(live), state)
+        status = self.status(self.context(live), state)
         return Ending(episode_id=live.episode.id, status=status) if status else None
 
     @cached_property
-    def _compiled(self) -> CompiledGraph[StateT, TableT]:
+    def _compiled(self) -> CompiledGraph[StateT, ContextT]:
         # LangGraph takes a second to import, which commands that only read the log should not wait for.
         from simulator.runner.compiling import CompiledGraph
 

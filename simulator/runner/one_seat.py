@@ -10,8 +10,8 @@ When a person is next, the invocation ends; the runner invokes the graph again w
 turn log (`rebuild`). So no checkpointer is needed: the log is the checkpoint, and the number of logged turns
 is the position in the episode. Earlier answers are turns of the log and cannot be changed.
 
-A benchmark defines the rest in its `OneSeatTable`: the steps, what a step shows, what a reply logs, and when
-a person has to leave.
+A benchmark defines the rest in its `OneSeatContext`: the steps, what a step shows, what a reply logs, and
+when a person has to leave.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ AT_ONCE: Final = "all_at_once"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneSeatTable(ABC, Generic[ItemT, StepT]):
+class OneSeatContext(ABC, Generic[ItemT, StepT]):
     """The live objects of an episode, passed as the graph's context, never in its state.
 
     Attributes:
@@ -122,7 +122,7 @@ class OneSeatTable(ABC, Generic[ItemT, StepT]):
         """
 
 
-TableT = TypeVar("TableT", bound=OneSeatTable[Any, Any])
+ContextT = TypeVar("ContextT", bound=OneSeatContext[Any, Any])
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
@@ -132,45 +132,45 @@ def rebuild(turns: Iterable[Turn]) -> State:
     return State(said=dialogue, since=due_since(turns))
 
 
-def step_due(table: OneSeatTable[Any, StepT], state: State) -> StepT | None:
+def step_due(context: OneSeatContext[Any, StepT], state: State) -> StepT | None:
     """Return the next step; None when the episode is over."""
     done = len(state["said"])
-    over = table.exit_error(state) is not None or done >= len(table.steps)
-    return None if over else table.steps[done]
+    over = context.exit_error(state) is not None or done >= len(context.steps)
+    return None if over else context.steps[done]
 
 
-def seat_view(table: OneSeatTable[Any, Any], state: State, *, at_once: bool = False) -> View:
+def seat_view(context: OneSeatContext[Any, Any], state: State, *, at_once: bool = False) -> View:
     """Return the seat's view of the next step, or with `at_once` of all remaining steps."""
     number = len(state["said"])
-    steps = table.steps[number:] if at_once else table.steps[number : number + 1]
+    steps = context.steps[number:] if at_once else context.steps[number : number + 1]
     return View(
-        episode_id=table.episode_id,
-        seat=table.SEAT,
+        episode_id=context.episode_id,
+        seat=context.SEAT,
         number=number,
-        language=table.language,
+        language=context.language,
         lines=(),
-        task=table.task_view(state, steps, at_once=at_once),
-        seed=derive_seed(table.seed, number),
-        repeat=table.repeat,
+        task=context.task_view(state, steps, at_once=at_once),
+        seed=derive_seed(context.seed, number),
+        repeat=context.repeat,
         moves=number,
-        options=table.options,
+        options=context.options,
     )
 
 
-def seat_turn(table: OneSeatTable[Any, Any], state: State, reply: Reply) -> tuple[Turn, Update]:
+def seat_turn(context: OneSeatContext[Any, Any], state: State, reply: Reply) -> tuple[Turn, Update]:
     """Convert a reply to a turn for the log and an update of the state.
 
     Raises:
         SeatError: if the episode is over, or the reply breaks the rules of its step.
     """
-    step = step_due(table, state)
+    step = step_due(context, state)
     if step is None:
-        raise SeatError("The episode is over.", table.SEAT, code="over")
-    text, payload = table.turn_content(step, reply)
+        raise SeatError("The episode is over.", context.SEAT, code="over")
+    text, payload = context.turn_content(step, reply)
     turn = make_turn(
-        table.episode_id,
+        context.episode_id,
         len(state["said"]),
-        table.SEAT,
+        context.SEAT,
         reply,
         text=text,
         payload=payload,
@@ -181,9 +181,9 @@ def seat_turn(table: OneSeatTable[Any, Any], state: State, reply: Reply) -> tupl
 
 def build_graph(
     flow: Mapping[str, tuple[str, ...]],
-) -> StateGraph[State, OneSeatTable[Any, Any], State, State]:
-    """Return the uncompiled graph of a `OneSeatTable.FLOW`."""
-    graph = StateGraph(State, context_schema=OneSeatTable)
+) -> StateGraph[State, OneSeatContext[Any, Any], State, State]:
+    """Return the uncompiled graph of a `OneSeatContext.FLOW`."""
+    graph = StateGraph(State, context_schema=OneSeatContext)
     graph.add_conditional_edges(START, _start, [AT_ONCE, *flow, END])
     for node, following in flow.items():
         graph.add_node(node, _answer, destinations=(*following, END))
@@ -192,41 +192,41 @@ def build_graph(
     return graph
 
 
-class OneSeatMachine(EpisodeMachine[TableT, State]):
+class OneSeatMachine(EpisodeMachine[ContextT, State]):
     """The `EpisodeMachine` of such a benchmark."""
 
-    table_type: type[TableT]
+    context_type: type[ContextT]
     # Graph steps besides the episode's: the start, and those that LangGraph counts itself.
     _other_steps: Final = 4
 
     def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
         """Return the uncompiled graph."""
-        return build_graph(self.table_type.FLOW)
+        return build_graph(self.context_type.FLOW)
 
     rebuild = staticmethod(rebuild)
 
-    def steps(self, table: TableT) -> int:
+    def steps(self, context: ContextT) -> int:
         """Return an upper bound of graph steps."""
-        return len(table.steps) + self._other_steps
+        return len(context.steps) + self._other_steps
 
-    def take(self, seat: str) -> Take[TableT, State]:
+    def take(self, seat: str) -> Take[ContextT, State]:
         """Return the function that converts a reply to a turn."""
         return seat_turn
 
-    def seat_due(self, table: TableT, state: State) -> str | None:
+    def seat_due(self, context: ContextT, state: State) -> str | None:
         """Return the one seat, until the last step."""
-        return None if step_due(table, state) is None else self.table_type.SEAT
+        return None if step_due(context, state) is None else self.context_type.SEAT
 
-    def status(self, table: TableT, state: State) -> Literal["completed"] | None:
+    def status(self, context: ContextT, state: State) -> Literal["completed"] | None:
         """Return ``completed`` after the last step; the graph aborts episodes that end before."""
-        return "completed" if len(state["said"]) >= len(table.steps) else None
+        return "completed" if len(state["said"]) >= len(context.steps) else None
 
-    def make_table(self, live: ActiveEpisode) -> TableT:
+    def make_context(self, live: ActiveEpisode) -> ContextT:
         """Return the graph's context."""
-        return self.table_type(
+        return self.context_type(
             episode_id=live.episode.id,
             item=live.item,
-            who=live.seats[self.table_type.SEAT],
+            who=live.seats[self.context_type.SEAT],
             record=live.record,
             seed=live.episode.seed,
             repeat=live.episode.repeat,
@@ -234,35 +234,35 @@ class OneSeatMachine(EpisodeMachine[TableT, State]):
         )
 
 
-def _next(table: OneSeatTable[Any, Any], state: State) -> str:
-    if why := table.exit_error(state):
+def _next(context: OneSeatContext[Any, Any], state: State) -> str:
+    if why := context.exit_error(state):
         raise why
-    step = step_due(table, state)
-    if step is None or table.person:
+    step = step_due(context, state)
+    if step is None or context.person:
         return END
-    return table.NODES[step.kind] if table.bulk_answerer(step) is None else AT_ONCE
+    return context.NODES[step.kind] if context.bulk_answerer(step) is None else AT_ONCE
 
 
-async def _start(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> str:
+async def _start(state: State, runtime: Runtime[OneSeatContext[Any, Any]]) -> str:
     # Asynchronous, although it awaits nothing: LangGraph would run a plain function in a thread.
     return _next(runtime.context, state)
 
 
-async def _answer_all(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update:
-    table, before = runtime.context, len(state["said"])
-    answer = table.bulk_answerer(table.steps[before])
+async def _answer_all(state: State, runtime: Runtime[OneSeatContext[Any, Any]]) -> Update:
+    context, before = runtime.context, len(state["said"])
+    answer = context.bulk_answerer(context.steps[before])
     assert answer is not None
-    for reply in await answer(seat_view(table, state, at_once=True)):
-        turn, update = seat_turn(table, state, reply)
-        await table.record(turn)
+    for reply in await answer(seat_view(context, state, at_once=True)):
+        turn, update = seat_turn(context, state, reply)
+        await context.record(turn)
         state = state_after(state, update)
     return {"said": state["said"][before:], "since": state["since"]}
 
 
-async def _answer(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Command[Any]:
-    table = runtime.context
+async def _answer(state: State, runtime: Runtime[OneSeatContext[Any, Any]]) -> Command[Any]:
+    context = runtime.context
     due = State(said=state["said"], since=monotonic())
-    reply = await table.who.reply(seat_view(table, due))
-    turn, update = seat_turn(table, due, reply)
-    await table.record(turn)
-    return Command(update=update, goto=_next(table, state_after(due, update)))
+    reply = await context.who.reply(seat_view(context, due))
+    turn, update = seat_turn(context, due, reply)
+    await context.record(turn)
+    return Command(update=update, goto=_next(context, state_after(due, update)))

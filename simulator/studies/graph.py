@@ -129,7 +129,7 @@ class Due(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Context:
     """The graph's context: what an episode is played with, apart from its state.
 
     Attributes:
@@ -226,61 +226,61 @@ def has_declined(turns: Iterable[Turn]) -> bool:
     return any(turn_entry(turn)[1:] == [CONSENT.kind, NO] for turn in turns)
 
 
-def unmet_step(table: Table, state: State) -> Due | None:
+def unmet_step(context: Context, state: State) -> Due | None:
     """Return the first step that was not answered as required."""
     said = {(seat, kind): text for seat, kind, text in state["said"]}
-    asked = (due for due in table.steps if due.step.wants and _key(due) in said)
+    asked = (due for due in context.steps if due.step.wants and _key(due) in said)
     return next((due for due in asked if said[_key(due)] != due.step.wants), None)
 
 
-def open_steps(table: Table, state: State, nodes: tuple[Node, ...]) -> tuple[Due, ...]:
+def open_steps(context: Context, state: State, nodes: tuple[Node, ...]) -> tuple[Due, ...]:
     """Return the open steps at `nodes`; a person who passed the comprehension check needs no further try."""
     said = {(seat, kind) for seat, kind, _ in state["said"]}
     passed = {seat for seat, kind, text in state["said"] if kind.startswith(TRIED) and text == PASSED}
     return tuple(
         due
-        for due in table.steps
+        for due in context.steps
         if due.step.node in nodes
         and _key(due) not in said
         and not (due.step.node == "comprehension" and due.seat in passed)
     )
 
 
-def current_node(table: Table, state: State) -> str:
+def current_node(context: Context, state: State) -> str:
     """Return the node at which the graph continues: all nodes before it are answered."""
     if state["leaver"]:
         return "withdrawn"
-    wrong = unmet_step(table, state)
-    remaining = (*((wrong,) if wrong else ()), *open_steps(table, state, BEFORE))
+    wrong = unmet_step(context, state)
+    remaining = (*((wrong,) if wrong else ()), *open_steps(context, state, BEFORE))
     return min((due.step.node for due in remaining), key=NODES.index, default="task")
 
 
-def next_step(table: Table, state: State, seat: str = "") -> Due | None:
+def next_step(context: Context, state: State, seat: str = "") -> Due | None:
     """Return the next step outside the task; None during the task, and at the end.
 
     `seat`: prefer this seat's step, as two people can answer their steps at the same time.
     """
-    if unmet_step(table, state) is not None:
+    if unmet_step(context, state) is not None:
         return None
-    due = open_steps(table, state, BEFORE)
-    if not due and is_over(table, state):
-        due = open_steps(table, state, AFTER)
+    due = open_steps(context, state, BEFORE)
+    if not due and is_over(context, state):
+        due = open_steps(context, state, AFTER)
     return next((each for each in due if each.seat == seat), due[0] if due else None)
 
 
-def stage_of(table: Table, state: State, seat: str, *, ended: bool) -> str:
+def stage_of(context: Context, state: State, seat: str, *, ended: bool) -> str:
     """Return the stage that a person's page shows in place of the task; empty if it shows the task."""
-    due = None if ended else next_step(table, state, seat)
+    due = None if ended else next_step(context, state, seat)
     if due is not None:
         return (due.step.page or due.step.kind) if due.seat == seat else "gather"
-    after = {due.step.kind for due in table.steps if due.step.node in AFTER}
-    gone = unmet_step(table, state) is not None and not ended
+    after = {due.step.kind for due in context.steps if due.step.node in AFTER}
+    gone = unmet_step(context, state) is not None and not ended
     return "done" if gone or (state["said"] and state["said"][-1][1] in after) else ""
 
 
-def is_over(table: Table, state: State) -> bool:
+def is_over(context: Context, state: State) -> bool:
     """Return True if the task has ended."""
-    return table.machine.ending(table.task(state), state["task"]) is not None
+    return context.machine.ending(context.task(state), state["task"]) is not None
 
 
 def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
@@ -311,9 +311,9 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
     return text, {"kind": step.kind, ASIDE: step.node, **details}
 
 
-def build_graph() -> StateGraph[State, Table, State, State]:
+def build_graph() -> StateGraph[State, Context, State, State]:
     """Return the uncompiled graph; it needs no checkpointer."""
-    graph = StateGraph(State, context_schema=Table)
+    graph = StateGraph(State, context_schema=Context)
     graph.add_edge(START, "welcome")
     for node in (*BEFORE, *AFTER):
         graph.add_node(node, _make_ask_node(node), destinations=_destinations(node))
@@ -324,38 +324,38 @@ def build_graph() -> StateGraph[State, Table, State, State]:
 
 
 def _make_ask_node(node: Node) -> Any:
-    async def ask(state: State, runtime: Runtime[Table]) -> Command[Any]:
-        table, wrong = runtime.context, unmet_step(runtime.context, state)
+    async def ask(state: State, runtime: Runtime[Context]) -> Command[Any]:
+        context, wrong = runtime.context, unmet_step(runtime.context, state)
         if wrong is not None and wrong.step.node == node:
             return Command(update={"leaver": wrong.seat}, goto=_OUT[node])
-        return Command(goto=END if open_steps(table, state, (node,)) else _next_node(table, node))
+        return Command(goto=END if open_steps(context, state, (node,)) else _next_node(context, node))
 
     return ask
 
 
-async def _play_task(state: State, runtime: Runtime[Table]) -> Command[Any]:
+async def _play_task(state: State, runtime: Runtime[Context]) -> Command[Any]:
     # `StudyMachine` has played the task by now; this serves callers that run the graph by itself.
     update, following = await play_task(runtime.context, state)
     return Command(update=update, goto=following)
 
 
-async def play_task(table: Table, state: State) -> tuple[State, str]:
+async def play_task(context: Context, state: State) -> tuple[State, str]:
     """Play the benchmark's graph until it ends or a person is to move; return update and next node."""
     said = list[list[str]]()
 
     async def record(turn: Turn) -> None:
         numbered = replace(turn, number=len(state["said"]) + len(said))
-        await table.episode.record(numbered)
+        await context.episode.record(numbered)
         said.append(turn_entry(numbered))
 
     try:
-        task = await table.machine.advance(replace(table.task(state), record=record), state["task"])
+        task = await context.machine.advance(replace(context.task(state), record=record), state["task"])
     except SeatError as error:
         if error.code != "screened_out":
             raise
         return State(said=said, task=state["task"], leaver=error.cause), "screened_out"
     played = State(said=said, task=task, leaver="")
-    return played, _next_node(table, "task") if is_over(table, played) else END
+    return played, _next_node(context, "task") if is_over(context, played) else END
 
 
 def _make_exit_node(way_out: WayOut) -> Any:
@@ -365,9 +365,9 @@ def _make_exit_node(way_out: WayOut) -> Any:
     return leave
 
 
-def _next_node(table: Table, place: str) -> str:
+def _next_node(context: Context, place: str) -> str:
     """Return the next node that has something to do."""
-    needed = {"task", END, *(due.step.node for due in table.steps)}
+    needed = {"task", END, *(due.step.node for due in context.steps)}
     return next(later for later in NODES[NODES.index(place) + 1 :] if later in needed)
 
 

@@ -20,7 +20,7 @@ from simulator.runner.compiling import CompiledGraph
 from simulator.runner.machines import NO_OPTIONS, ActiveEpisode, AnyMachine, due_since, is_aside, make_turn
 from simulator.seats import Reply
 from simulator.studies import graph
-from simulator.studies.graph import State, Step, Table
+from simulator.studies.graph import Context, State, Step
 from simulator.studies.ledger import BENCHMARK, study_item
 from simulator.studies.material import StudyMaterial
 
@@ -60,15 +60,15 @@ class StudyMachine:
         Raises:
             SeatError: if a person leaves early, or a seat breaks the rules of the benchmark.
         """
-        table = live.once(self._table)
-        first = graph.current_node(table, state)
+        context = live.once(self._context)
+        first = graph.current_node(context, state)
         if first == "task":
             # Most turns stay within the task; this saves them a step of the graph.
-            update, first = await graph.play_task(table, state)
+            update, first = await graph.play_task(context, state)
             state = {**update, "said": [*state["said"], *update["said"]]}
             if first == END:
                 return state
-        return await _compiled().play(state, table, first=first)
+        return await _compiled().play(state, context, first=first)
 
     async def withdraw(self, live: ActiveEpisode, seat: str) -> None:
         """Withdraw a person, at any point of the episode.
@@ -80,15 +80,15 @@ class StudyMachine:
 
     def due(self, live: ActiveEpisode, state: State) -> str | None:
         """Return the seat that is to move; None at the end."""
-        table = live.once(self._table)
-        if graph.unmet_step(table, state) is not None:
+        context = live.once(self._context)
+        if graph.unmet_step(context, state) is not None:
             return None
-        step = graph.next_step(table, state)
-        return step.seat if step else self._machine.due(table.task(state), state["task"])
+        step = graph.next_step(context, state)
+        return step.seat if step else self._machine.due(context.task(state), state["task"])
 
     def may_begin(self, live: ActiveEpisode, state: State, seat: str) -> bool:
         """Return True if the person in `seat` has not said anything yet and has a step to answer."""
-        step = graph.next_step(live.once(self._table), state, seat)
+        step = graph.next_step(live.once(self._context), state, seat)
         return step is not None and step.seat == seat and all(who != seat for who, *_ in state["said"])
 
     def accept(self, live: ActiveEpisode, state: State, seat: str, reply: Reply) -> Turn:
@@ -97,12 +97,12 @@ class StudyMachine:
         Raises:
             SeatError: if it is not that seat's turn or the reply breaks the rules.
         """
-        table, number = live.once(self._table), len(state["said"])
-        step = graph.next_step(table, state, seat)
-        if graph.unmet_step(table, state) is not None or (step is not None and step.seat != seat):
+        context, number = live.once(self._context), len(state["said"])
+        step = graph.next_step(context, state, seat)
+        if graph.unmet_step(context, state) is not None or (step is not None and step.seat != seat):
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
         if step is None:
-            turn = self._machine.accept(table.task(state), state["task"], seat, reply)
+            turn = self._machine.accept(context.task(state), state["task"], seat, reply)
             # With two people, each turn names its participant, as the episode belongs to neither.
             people = live.episode.options.get("people", {})
             whose = {"participant_id": people[seat]} if seat in people else {}
@@ -113,31 +113,31 @@ class StudyMachine:
 
     def ending(self, live: ActiveEpisode, state: State) -> Ending | None:
         """Return the ending row of the participation; None if it has not ended."""
-        table = live.once(self._table)
-        going_on = graph.unmet_step(table, state) or graph.next_step(table, state)
-        return None if going_on else self._machine.ending(table.task(state), state["task"])
+        context = live.once(self._context)
+        going_on = graph.unmet_step(context, state) or graph.next_step(context, state)
+        return None if going_on else self._machine.ending(context.task(state), state["task"])
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> Any:
         """Return what a person in `seat` may see now; the task is hidden while a step is open."""
-        table = live.once(self._table)
-        stage = graph.stage_of(table, state, seat, ended=ending is not None)
-        task = table.task(state)
+        context = live.once(self._context)
+        stage = graph.stage_of(context, state, seat, ended=ending is not None)
+        task = context.task(state)
         task = replace(task, stage=stage) if stage else task
         shown = self._machine.view(task, state["task"], seat, ending, warning)
         study = graph.occasion(live.episode.options) != "play"
         return replace(shown, number=len(state["said"]), study=study)
 
-    def _table(self, live: ActiveEpisode) -> Table:
+    def _context(self, live: ActiveEpisode) -> Context:
         # For a task with an episode of its own, each person's steps are asked in a separate episode.
         task_only = "task" in live.episode.options and "people" in live.episode.options
         steps = () if task_only else graph.merge_steps(self._own(live.episode.run_id), self._outer_steps)
-        return Table(machine=self._machine, episode=live, outer_steps=steps)
+        return Context(machine=self._machine, episode=live, outer_steps=steps)
 
 
 @cache
-def _compiled() -> CompiledGraph[State, Table]:
+def _compiled() -> CompiledGraph[State, Context]:
     return CompiledGraph(graph.build_graph())
 
 

@@ -60,7 +60,7 @@ async def play(task: Task, seed: int = 0) -> Played:
         pass
 
     row = item_row(task)
-    table = graph.Table(
+    context = graph.Context(
         episode_id="",
         task=task,
         seeker=OfflineSeeker(),
@@ -68,8 +68,8 @@ async def play(task: Task, seed: int = 0) -> Played:
         record=forget,
         seed=derive_seed(seed, row.benchmark, row.name, row.language, 0),
     )
-    config: RunnableConfig = {"recursion_limit": MACHINE.steps(table)}
-    state = await graph.build_graph().compile().ainvoke(graph.rebuild([]), context=table, config=config)
+    config: RunnableConfig = {"recursion_limit": MACHINE.steps(context)}
+    state = await graph.build_graph().compile().ainvoke(graph.rebuild([]), context=context, config=config)
     lines = tuple(Line(seat, text) for seat, text in state["lines"])
     return Played(task, lines, score_dialogue(task, lines).missing)
 

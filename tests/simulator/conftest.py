@@ -187,7 +187,7 @@ async def play(
     async def record(turn: Turn) -> None:
         played.append(turn)
 
-    table = graph.Table(
+    context = graph.Context(
         episode_id="e",
         task=task,
         seeker=seeker,
@@ -200,7 +200,7 @@ async def play(
     )
     compiled = graph.build_graph().compile()
     state = await compiled.ainvoke(
-        graph.rebuild(turns), context=table, config={"recursion_limit": 5 * (limit + 2)}
+        graph.rebuild(turns), context=context, config={"recursion_limit": 5 * (limit + 2)}
     )
     return Played(played, state)
 

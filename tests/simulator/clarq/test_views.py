@@ -15,9 +15,9 @@ async def nothing(turn):
     raise AssertionError("a view records nothing")
 
 
-def table(task, **changes):
+def context(task, **changes):
     people = {"seeker": PersonSeat(), "provider": PersonSeat()}
-    return graph.Table(episode_id="e", task=task, record=nothing, **{**people, **changes})
+    return graph.Context(episode_id="e", task=task, record=nothing, **{**people, **changes})
 
 
 def logged(*lines, gives=None):
@@ -36,7 +36,7 @@ def logged(*lines, gives=None):
 
 def test_a_seeker_sees_the_dialogue_and_no_tree(lamp):
     turns = logged("Hello?", "How?", lamp.tree.opening, gives={2: ["0"]})
-    view = seat_page(table(lamp), graph.rebuild(turns), "seeker")
+    view = seat_page(context(lamp), graph.rebuild(turns), "seeker")
     assert (view.my_turn, view.waits_for, view.stage, view.number) == (True, "", "task", 3)
     assert (view.language, view.people, view.due.closing) == ("en", ("provider",), "farewell")
     assert Meter("turns", 1, 14) in view.blocks
@@ -48,7 +48,7 @@ def test_a_seeker_sees_the_dialogue_and_no_tree(lamp):
 
 def test_a_provider_sees_the_tree_and_whose_turn_it_is(lamp):
     turns = logged("Hello?", "How?", lamp.tree.opening, gives={2: ["0"]})
-    view = seat_page(table(lamp, multi=True), graph.rebuild(turns), "provider")
+    view = seat_page(context(lamp, multi=True), graph.rebuild(turns), "provider")
     assert (view.my_turn, view.waits_for, view.due.closing) == (False, "seeker", "")
     (known,) = in_cards(view, Tree)
     assert (known.root.text, known.root.state, known.several) == (lamp.tree.opening, "given", True)
@@ -63,14 +63,14 @@ def test_a_provider_sees_the_tree_and_whose_turn_it_is(lamp):
 
 
 def test_nothing_but_the_opening_is_available_before_it(lamp):
-    states = tree_states(seat_page(table(lamp), graph.rebuild(logged("Hello?")), "provider"))
+    states = tree_states(seat_page(context(lamp), graph.rebuild(logged("Hello?")), "provider"))
     assert states == {"0": "available"} | dict.fromkeys(("1", "2", "2.1", "2.1.1", "3"), "locked")
 
 
 @pytest.mark.parametrize("stage", ["consent", "instructions", "comprehension"])
 def test_of_the_task_nothing_is_shown_while_a_study_asks_for_a_step(lamp, stage):
     turns = logged("Hello?", "How?", lamp.tree.opening, gives={2: ["0"]})
-    view = seat_page(table(lamp), graph.rebuild(turns), "provider", stage=stage)
+    view = seat_page(context(lamp), graph.rebuild(turns), "provider", stage=stage)
     assert (view.stage, view.moves) == (stage, ())
     known = [lamp.background.task, lamp.tree.opening, *(node.text for node in lamp.tree.nodes)]
     assert not any(text in repr(view) for text in known)
@@ -98,7 +98,7 @@ def test_nodes_are_given_available_or_locked(lamp):
 def test_no_seat_is_to_move_after_the_end(lamp):
     turns = logged("Hello?", "Goodbye")
     ending = Ending(episode_id="e", status="completed")
-    view = seat_page(table(lamp), graph.rebuild(turns), "seeker", ending, "something broke")
+    view = seat_page(context(lamp), graph.rebuild(turns), "seeker", ending, "something broke")
     assert (view.my_turn, view.waits_for, view.stage, view.ending.status) == (False, "", "done", "completed")
     assert view.warning == "something broke"
 

@@ -23,7 +23,7 @@ LAST = 3
 
 
 @dataclass(frozen=True)
-class Table:
+class Context:
     player: Seat
     record: Callable[[Turn], Awaitable[None]]
 
@@ -33,7 +33,7 @@ class State(TypedDict):
     since: float
 
 
-def _turn(table, state, reply):
+def _turn(context, state, reply):
     if not reply.text.isdigit():
         raise SeatError("That is no number.", "player")
     number = len(state["replies"])
@@ -41,7 +41,7 @@ def _turn(table, state, reply):
     return turn, {"replies": [reply.text], "since": monotonic()}
 
 
-async def _count(state: State, runtime: Runtime[Table]) -> Command[str]:
+async def _count(state: State, runtime: Runtime[Context]) -> Command[str]:
     view = View(
         episode_id="e", seat="player", number=0, language="en", lines=(), task=None, seed=0,
         moves=len(state["replies"]),
@@ -51,38 +51,38 @@ async def _count(state: State, runtime: Runtime[Table]) -> Command[str]:
     return Command(update=update, goto=_next(runtime.context, state_after(state, update)))
 
 
-def _next(table, state):
-    return "__end__" if table.player.kind == "person" or len(state["replies"]) >= LAST else "count"
+def _next(context, state):
+    return "__end__" if context.player.kind == "person" or len(state["replies"]) >= LAST else "count"
 
 
-async def _start(state: State, runtime: Runtime[Table]) -> str:
+async def _start(state: State, runtime: Runtime[Context]) -> str:
     return _next(runtime.context, state)
 
 
-class Counting(EpisodeMachine[Table, State]):
+class Counting(EpisodeMachine[Context, State]):
     name = "counting"
     seats = ("player",)
 
     def build_graph(self):
-        graph = StateGraph(State, context_schema=Table)
+        graph = StateGraph(State, context_schema=Context)
         graph.add_conditional_edges(START, _start, ["count", "__end__"])
         graph.add_node("count", _count, destinations=("count", "__end__"))
         return graph
 
-    def make_table(self, live):
-        return Table(live.seats["player"], live.record)
+    def make_context(self, live):
+        return Context(live.seats["player"], live.record)
 
-    def steps(self, table):
+    def steps(self, context):
         return LAST + 1
 
     def take(self, seat):
         return _turn
 
-    def seat_due(self, table, state):
+    def seat_due(self, context, state):
         return "player" if len(state["replies"]) < LAST else None
 
-    def status(self, table, state):
-        return None if self.seat_due(table, state) else "completed"
+    def status(self, context, state):
+        return None if self.seat_due(context, state) else "completed"
 
 
 Counting.__abstractmethods__ = frozenset()  # only what is played here is there

@@ -89,20 +89,20 @@ class Counting(EpisodeMachine[ActiveEpisode, Numbers]):
     def take(self, seat: str) -> Any:
         return lambda live, state, reply: (self.turn(live, state, seat, reply), {})
 
-    def make_table(self, live: ActiveEpisode) -> ActiveEpisode:
+    def make_context(self, live: ActiveEpisode) -> ActiveEpisode:
         return live
 
-    def steps(self, table: ActiveEpisode) -> int:
+    def steps(self, context: ActiveEpisode) -> int:
         return 5
 
     def rebuild(self, turns: Sequence[Turn]) -> Numbers:
         return Numbers(replies=[turn.text for turn in turns], since=0.0)
 
-    def seat_due(self, table: ActiveEpisode, state: Numbers) -> str | None:
+    def seat_due(self, context: ActiveEpisode, state: Numbers) -> str | None:
         return "counter" if len(state["replies"]) < 2 else None
 
-    def status(self, table: ActiveEpisode, state: Numbers) -> Any:
-        return None if self.seat_due(table, state) else "completed"
+    def status(self, context: ActiveEpisode, state: Numbers) -> Any:
+        return None if self.seat_due(context, state) else "completed"
 
     def view(
         self, live: ActiveEpisode, state: Numbers, seat: str, ending: Ending | None, warning: str | None

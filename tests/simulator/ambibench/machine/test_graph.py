@@ -245,7 +245,7 @@ def test_nothing_is_seen_before_its_time(seed, feature, form, kind, study):
             due = len([turn for turn in turns if turn.payload["kind"] == "answer"])
             assert view.feedback.right == prompt.examples[due - 1].label
         if trial:
-            asked = one_seat.seat_view(MACHINE.table(here), state["task"])
+            asked = one_seat.seat_view(MACHINE.context(here), state["task"])
             assert asked.task.text == view.text
             assert not any(sentence in repr(asked) for sentence in later)
         if view.stage == "done":

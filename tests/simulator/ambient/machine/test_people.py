@@ -165,7 +165,7 @@ def expected_texts(item, one, qualification):
         case "annotate":
             return [item.example.premise, item.example.hypothesis]
         case "true_false":
-            step = one_seat.step_due(MACHINE.table(one.live), one.state["task"])
+            step = one_seat.step_due(MACHINE.context(one.live), one.state["task"])
             return [statements(item)[step.number].text]
     return []
 

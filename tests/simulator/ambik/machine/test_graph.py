@@ -213,10 +213,10 @@ async def test_with_dialogue_after_the_datas_exchange_is_shown(play, item, clear
 async def test_the_order_of_offered_actions_is_drawn_by_the_seed(play, item, act):
     orders, live = set(), (await play(item, "person")).live
     for seed in range(12):
-        table = graph.Table(replace(live, episode=replace(live.episode, seed=seed)))
-        assert sorted(table.offered) == sorted(item.options)
-        assert table.offered == replace(table).offered
-        orders.add(table.offered)
+        context = graph.Context(replace(live, episode=replace(live.episode, seed=seed)))
+        assert sorted(context.offered) == sorted(item.options)
+        assert context.offered == replace(context).offered
+        orders.add(context.offered)
     assert len(orders) > 2
 
 

@@ -326,7 +326,7 @@ async def play(task: Task, style: str) -> DialogueScores:
         lines.append(turn)
 
     lines: list[object] = []
-    table = graph.Table(
+    context = graph.Context(
         episode_id="e",
         task=task,
         seeker=OfflineSeeker(style),
@@ -337,9 +337,9 @@ async def play(task: Task, style: str) -> DialogueScores:
     state = (
         await graph.build_graph()
         .compile()
-        .ainvoke(graph.rebuild([]), context=table, config={"recursion_limit": 90})
+        .ainvoke(graph.rebuild([]), context=context, config={"recursion_limit": 90})
     )
-    assert graph.ending(state, table.turn_limit) == "completed"
+    assert graph.ending(state, context.turn_limit) == "completed"
     return score_dialogue(task, [Line(seat, text) for seat, text in state["lines"]])
 
 

@@ -43,7 +43,7 @@ async def _played(task: Task) -> tuple[tuple[View, str, dict, bool], ...]:
     async def record(turn: object) -> None:
         turns.append(turn)
 
-    table = graph.Table(
+    context = graph.Context(
         episode_id="e",
         task=task,
         seeker=Watched(),
@@ -54,7 +54,7 @@ async def _played(task: Task) -> tuple[tuple[View, str, dict, bool], ...]:
     await (
         graph.build_graph()
         .compile()
-        .ainvoke(graph.rebuild([]), context=table, config={"recursion_limit": 90})
+        .ainvoke(graph.rebuild([]), context=context, config={"recursion_limit": 90})
     )
     mine = [number for number, turn in enumerate(turns) if turn.seat == "seeker"]
     return tuple(

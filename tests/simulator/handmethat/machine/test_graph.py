@@ -33,7 +33,7 @@ async def test_an_episode_from_the_instruction_to_thanks(run, kitchen, lamp):
 
 async def test_nodes_run_in_the_expected_order(run, kitchen, lamp):
     played = await run(kitchen, [ASK, *lamp])
-    table, visited = MACHINE.table(played.live), []
+    table, visited = MACHINE.context(played.live), []
     machine = graph.build_graph().compile()
     async for update in machine.astream(graph.rebuild([]), context=table, stream_mode="updates"):
         visited += update
@@ -191,7 +191,7 @@ async def test_empty_replies_break_the_rules(run, kitchen, seat):
 async def test_an_answer_needs_a_question(run, kitchen):
     played = await run(kitchen, "person")
     with pytest.raises(SeatError):
-        graph.answer_turn(MACHINE.table(played.live), played.state, Reply(text="The shelf."))
+        graph.answer_turn(MACHINE.context(played.live), played.state, Reply(text="The shelf."))
 
 
 # What the seats are told

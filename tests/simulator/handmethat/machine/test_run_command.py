@@ -64,7 +64,7 @@ def test_play_score_and_report(askback, data, tmp_path):
     (section,) = [each for each in json.loads(out)["sections"] if each["name"] == "errors"]
     (errors,) = section["tables"][0]["rows"]
     assert (errors["seat"], errors["player"], errors["language"]) == ("human", "offline/giver", "en")
-    assert errors["wrong answers"]["n"] == 87
+    assert errors["wrong answers"]["n"] == 90
     for form in ("csv", "latex", "text"):
         status, out, _ = askback("report", "handmethat", *runs, "--format", form)
         assert status == 0

@@ -21,12 +21,12 @@ ASK = "question: where is the object you want"
 
 
 def seen(played, ending=None):
-    return show.seat_page(MACHINE.table(played.live), played.state, "robot", ending)
+    return show.seat_page(MACHINE.context(played.live), played.state, "robot", ending)
 
 
 def looking(played):
     """The same as if it were the robot's turn."""
-    blocks = show.robot_blocks(MACHINE.table(played.live).play, played.state, True)
+    blocks = show.robot_blocks(MACHINE.context(played.live).play, played.state, True)
     return replace(seen(played), blocks=blocks)
 
 
@@ -99,7 +99,7 @@ async def test_hidden_things_cannot_be_told_apart_in_partial_mode(run, task, lan
         await run(episode, "person", language=language, mode="partial") for episode in (task, other)
     ]
     assert seen(first) == seen(second)
-    views = [view_for(MACHINE.table(episode.live), episode.state, "robot") for episode in (first, second)]
+    views = [view_for(MACHINE.context(episode.live), episode.state, "robot") for episode in (first, second)]
     assert views[0] == views[1]
 
 
@@ -112,7 +112,7 @@ async def test_in_full_mode_they_differ(run, task):
 
 async def test_nothing_hidden_is_named(run, kitchen, lamp):
     played = await run(kitchen, [*lamp[:3], "look"], limit=4)
-    for view in (seen(played), view_for(MACHINE.table(played.live), played.state, "robot").task):
+    for view in (seen(played), view_for(MACHINE.context(played.live), played.state, "robot").task):
         text = repr(view)
         assert "knife" not in text
         assert "package" not in text
@@ -125,7 +125,7 @@ async def test_a_shut_lid_hides(run, kitchen):
     here = place(seen(played), "refrigerator")
     assert (here.here, here.is_shut, here.groups, here.count) == (True, True, None, None)
     # The published list offers to cool what is inside, lids ignored.
-    play = MACHINE.table(played.live).play
+    play = MACHINE.context(played.live).play
     assert "cool apple" in play.game.valid(play.after(["move to refrigerator"]))
     assert not any("apple" in text for text in offered(looking(played)))
     assert place(seen(played), "table").groups is None
@@ -198,7 +198,7 @@ async def test_the_story_has_places_and_verbs(task):
 
 async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
     played = await run(kitchen, [ASK, "stop"], "person")
-    view = show.seat_page(MACHINE.table(played.live), played.state, "human")
+    view = show.seat_page(MACHINE.context(played.live), played.state, "human")
     assert (view.my_turn, view.waits_for, view.due.kind) == (True, "", "answer")
     assert block(view, Talk).moves[-1].text == ASK.removeprefix("question: ")
     secret = [part for card in view.blocks if isinstance(card, Card) for part in card.blocks]
@@ -209,7 +209,7 @@ async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
     )
     assert len(content.texts) == 1
     waiting = await run(kitchen, "person", "person")
-    view = show.seat_page(MACHINE.table(waiting.live), waiting.state, "human")
+    view = show.seat_page(MACHINE.context(waiting.live), waiting.state, "human")
     assert (view.my_turn, view.waits_for, view.people) == (False, "robot", ("robot",))
 
 
