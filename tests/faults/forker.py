@@ -1,7 +1,7 @@
 """Forks processes that play a run until somebody kills them: forking costs less than importing again.
 
 Run by test_run_killed.py. Each line on stdin, ``LOG RUN SEED WORKERS``, starts a process; it says
-``pid PID`` and, when that is gone, ``gone STATUS``. What is on disk is told by `hashed.TellingCrew`.
+``pid PID`` and, when that is gone, ``gone STATUS``. What is on disk is told by `hashed.AnnouncingFactory`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from hashed import TellingCrew, say
+from hashed import AnnouncingFactory, say
 
 from logs import LogReader, LogWriter
 from simulator.clarq.machine import MACHINE
@@ -26,9 +26,9 @@ CONCURRENCY = 6
 
 async def play(path: Path, run: str, seed: int, workers: int) -> None:
     """Play the run called `run` on; in this process if `workers` is 1."""
-    crew = TellingCrew()
-    shared = Workers(benchmark="clarq", factory=crew, path=path, workers=workers, concurrency=CONCURRENCY)
-    async with LogWriter(path, durable=False) as log, crew(log, CONCURRENCY) as seats:
+    factory = AnnouncingFactory()
+    shared = Workers(benchmark="clarq", factory=factory, path=path, workers=workers, concurrency=CONCURRENCY)
+    async with LogWriter(path, durable=False) as log, factory(log, CONCURRENCY) as seats:
         with LogReader(path) as reader:
             plan = build_plan(
                 machine=MACHINE, items=TASKS, seats=seats, config={}, seed=seed, repeats=2, name=run

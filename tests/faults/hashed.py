@@ -19,7 +19,9 @@ from simulator.models import ModelOptions, Request
 from simulator.runner.build import NamedSeatFactory
 
 LATENCY = 0.002
-CREW = NamedSeatFactory(benchmark="clarq", names={"seeker": "offline/script", "provider": "offline/script"})
+FACTORY = NamedSeatFactory(
+    benchmark="clarq", names={"seeker": "offline/script", "provider": "offline/script"}
+)
 
 
 def digest(text: str) -> bytes:
@@ -45,7 +47,7 @@ def answer(request: Request) -> str | dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Telling:
+class Announcement:
     """Says that a turn is on disk, to whoever reads stdout and to whom the run asks."""
 
     turn: Turn
@@ -58,8 +60,8 @@ class Telling:
 
 
 @dataclass(frozen=True)
-class TellingCrew:
-    """`CREW`, which writes a line to stdout for the process it sits in and for every turn on disk.
+class AnnouncingFactory:
+    """`FACTORY`, which writes a line to stdout for the process it sits in and for every turn on disk.
 
     ``crew PID`` and ``turn EPISODE NUMBER DIGEST``. A written line stays, even if its writer is killed
     the moment after.
@@ -69,13 +71,13 @@ class TellingCrew:
     async def __call__(self, log: LogWriter, places: int) -> AsyncIterator[Any]:
         post = log.post
 
-        def telling_post(row: Row, posted: Posted | None = None) -> None:
-            post(row, Telling(row, posted or Posted()) if isinstance(row, Turn) else posted)
+        def announcing_post(row: Row, posted: Posted | None = None) -> None:
+            post(row, Announcement(row, posted or Posted()) if isinstance(row, Turn) else posted)
 
-        log.post = telling_post  # type: ignore[assignment, method-assign]
+        log.post = announcing_post  # type: ignore[assignment, method-assign]
         models = ModelOptions(script=answer, latency=LATENCY)
-        crew = NamedSeatFactory(benchmark=CREW.benchmark, names=CREW.names, models=models)
-        async with crew(log, places) as seats:
+        factory = NamedSeatFactory(benchmark=FACTORY.benchmark, names=FACTORY.names, models=models)
+        async with factory(log, places) as seats:
             say(f"crew {os.getpid()}")
             yield seats
 

@@ -108,7 +108,7 @@ def _changed(drawn: random.Random, value: Any) -> Any:
     if isinstance(value, dict) and value and drawn.random() < 0.9:
         key = drawn.choice(sorted(value))
         if drawn.random() < 0.1:
-            return {name: one for name, one in value.items() if name != key}
+            return {name: inner for name, inner in value.items() if name != key}
         return {**value, key: _changed(drawn, value[key])}
     if isinstance(value, list) and value and drawn.random() < 0.9:
         place = drawn.randrange(len(value))

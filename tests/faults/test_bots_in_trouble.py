@@ -99,12 +99,12 @@ class Bots:
     def end(self) -> str:
         """Wait for their end; what the command says of it."""
         try:
-            said, _ = self._process.communicate(timeout=self._until - time.monotonic())
+            output, _ = self._process.communicate(timeout=self._until - time.monotonic())
         finally:
             self._process.kill()
-        assert self._process.returncode == 0, said
-        assert "0 acknowledged turns lost, 0 doubled; the books balance" in said
-        return said
+        assert self._process.returncode == 0, output
+        assert "0 acknowledged turns lost, 0 doubled; the books balance" in output
+        return output
 
     def _turns(self) -> int:
         with contextlib.closing(sqlite3.connect(f"file:{self._log}?mode=ro", uri=True)) as connection:

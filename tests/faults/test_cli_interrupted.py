@@ -62,13 +62,13 @@ def wait_for(count: int, log: Path, process: subprocess.Popen[str]) -> None:
 
 def members(group: int) -> list[int]:
     """The processes of a group that have not ended."""
-    found = []
+    numbers = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             state, _, pgrp = path.read_text().rpartition(")")[2].split()[:3]
             if int(pgrp) == group and state != "Z":
-                found.append(int(path.parent.name))
-    return found
+                numbers.append(int(path.parent.name))
+    return numbers
 
 
 def all_gone(group: int, seconds: float = 300) -> None:

@@ -48,16 +48,16 @@ def full_for_a_moment(monkeypatch):
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_of_a_full_disk_the_first_error_is_told(full_for_a_moment, tmp_path, monkeypatch, concurrency):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
-    wanted = RunRequest(
+    request = RunRequest(
         machine=MACHINE,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
         items=tuple(load_items("builtin", "en")[:20]),
         settings=RunSettings(log=tmp_path / "log.sqlite", engine=HERE, concurrency=concurrency),
     )
-    with pytest.raises(LogError, match="The disk is full") as told:
-        play(wanted, Console(quiet=True))
-    assert "not in the log" not in str(told.value)
-    run = play(wanted, Console(quiet=True))
+    with pytest.raises(LogError, match="The disk is full") as caught:
+        play(request, Console(quiet=True))
+    assert "not in the log" not in str(caught.value)
+    run = play(request, Console(quiet=True))
     with LogReader(tmp_path / "log.sqlite") as reader:
         assert len(reader.endings(run)) == 20
 

@@ -76,8 +76,8 @@ async def test_the_address_stays_with_the_seat(server, log):
     opponents = [there.addressed("openai/llama")]
     sessions = HandMeThatSessions(catalog.find("handmethat"), *log, there, opponents=opponents, env={})
     offered = sessions.opponents("human")
-    assert [one.label for one in offered if one.name == opponents[0]] == ["llama"]
-    assert not {"openai/gpt-4o"} & {one.name for one in offered}
+    assert [model.label for model in offered if model.name == opponents[0]] == ["llama"]
+    assert not {"openai/gpt-4o"} & {model.name for model in offered}
     episode = await sessions.start(seat="robot", others={"human": opponents[0]}, rules={})
     assert log[1].episode(episode).seats["human"] == opponents[0]
     assert opponents[0].startswith("openai/llama@http://") and "passphrase" not in opponents[0]
@@ -243,5 +243,5 @@ def test_the_app_starts_with_a_server_of_ones_own(server, study_file, tmp_path, 
     )
     assert result.exception is None, result.output
     assert server.requests == 1
-    names = {one.name for one in served[0].opponents("provider")}
+    names = {opponent.name for opponent in served[0].opponents("provider")}
     assert f"openai/llama@{server.url}" in names and "openai/gpt-4o" not in names

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a Unix, w
 
 
 @dataclass
-class Sitting:
+class RunOutcome:
     """The messages of a process that played, until it was gone.
 
     Attributes:
@@ -49,26 +49,28 @@ class Forker:
         assert process.stdin and process.stdout
         self._in, self._out = process.stdin, process.stdout
 
-    def sit(self, path: Path, run: str, seed: int, *, workers: int = 1, kill: float | None = None) -> Sitting:
+    def sit(
+        self, path: Path, run: str, seed: int, *, workers: int = 1, kill: float | None = None
+    ) -> RunOutcome:
         """Play `run` on. With `kill`, the process is killed after so many acknowledgments.
 
         The part behind the point is a wait, in fiftieths of a second, from there to the kill.
         """
         self._in.write(f"{path} {run} {seed} {workers}\n")
         self._in.flush()
-        sitting, process = Sitting(), 0
+        outcome, process = RunOutcome(), 0
         for line in self._out:
             match line.split():
                 case ["pid", id]:
                     process = int(id)
                 case ["crew", id]:
-                    sitting.crews.append(int(id))
+                    outcome.crews.append(int(id))
                 case ["turn", episode, number, digest]:
-                    sitting.acknowledged[episode, int(number)] = digest
+                    outcome.acknowledged[episode, int(number)] = digest
                 case ["gone", status]:
-                    sitting.status = int(status)
-                    return sitting
-            if process and kill is not None and len(sitting.acknowledged) >= int(kill):
+                    outcome.status = int(status)
+                    return outcome
+            if process and kill is not None and len(outcome.acknowledged) >= int(kill):
                 time.sleep(kill % 1 / 50)
                 os.kill(process, signal.SIGKILL)
                 kill = None
@@ -156,10 +158,10 @@ def test_killed_at_random_moments(forker: Forker, tmp_path: Path, thorough: bool
         status = -signal.SIGKILL
         while status == -signal.SIGKILL:
             moment = chance.choice([0, chance.uniform(0, 2), chance.uniform(0, 40)])
-            sitting = forker.sit(killed, run, runs, kill=moment if kills < least else None)
-            status = sitting.status
+            outcome = forker.sit(killed, run, runs, kill=moment if kills < least else None)
+            status = outcome.status
             kills += status == -signal.SIGKILL
-            acknowledged |= sitting.acknowledged
+            acknowledged |= outcome.acknowledged
             if killed.exists():  # the first may be killed before it has made the file
                 check_acknowledged(killed, run, acknowledged)
         assert status == 0
@@ -178,10 +180,10 @@ def test_killed_while_two_processes_play(forker: Forker, tmp_path: Path) -> None
     killed, whole = tmp_path / "killed.sqlite", tmp_path / "whole.sqlite"
     acknowledged = dict[tuple[str, int], str]()
     for _ in range(KILLS_OF_WORKERS):
-        sitting = forker.sit(killed, "run", 1, workers=2, kill=chance.uniform(0, 50))
-        acknowledged |= sitting.acknowledged
+        outcome = forker.sit(killed, "run", 1, workers=2, kill=chance.uniform(0, 50))
+        acknowledged |= outcome.acknowledged
         deadline = time.monotonic() + 30
-        while not all(map(gone, sitting.crews)):
+        while not all(map(gone, outcome.crews)):
             assert time.monotonic() < deadline, "a process has stayed behind"
             time.sleep(0.01)
         if killed.exists():  # the first may be killed before it has made the file

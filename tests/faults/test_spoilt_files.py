@@ -124,16 +124,16 @@ def published_samples() -> Iterator[Sample]:
 def tracebacks(path: Path, content: bytes, readers: tuple[Reader, ...], label: object) -> list[Any]:
     """Return the exceptions of readers of a file that are not our own errors."""
     path.write_bytes(content)
-    found: list[Any] = []
+    escaped: list[Any] = []
     for reader in readers:
         try:
             reader(path)
         except OURS as error:
             assert str(error)
         except Exception as error:
-            found.append((label, getattr(reader, "__name__", reader), repr(error)[:200]))
+            escaped.append((label, getattr(reader, "__name__", reader), repr(error)[:200]))
     path.unlink()
-    return found
+    return escaped
 
 
 @pytest.fixture(autouse=True)
@@ -142,12 +142,12 @@ def home(tmp_path, monkeypatch):
 
 
 def test_spoilt_files_of_ours_are_named_faults(tmp_path, thorough):
-    found, cases, copies = [], 0, 80 if thorough else 20
+    escaped, cases, copies = [], 0, 80 if thorough else 20
     for number, sample in enumerate(own_samples(tmp_path)):
         for place, spoilt in enumerate(mutations(number, sample.content, copies)):
-            found += tracebacks(tmp_path / sample.name, spoilt, sample.readers, (sample.name, place))
+            escaped += tracebacks(tmp_path / sample.name, spoilt, sample.readers, (sample.name, place))
             cases += 1
-    assert found == []
+    assert escaped == []
     assert cases >= 7 * copies
 
 
@@ -155,22 +155,22 @@ def test_spoilt_published_files_are_named_faults(tmp_path, thorough):
     samples = list(published_samples())
     if not samples:
         pytest.skip(f"no published data in {SHARED}; ASKBACK_SHARED names the folder that holds data")
-    found = []
+    escaped = []
     for number, sample in enumerate(samples):
         for place, spoilt in enumerate(mutations(number, sample.content, 25 if thorough else 5)):
-            found += tracebacks(tmp_path / sample.name, spoilt, sample.readers, (sample.name, place))
-    assert found == []
+            escaped += tracebacks(tmp_path / sample.name, spoilt, sample.readers, (sample.name, place))
+    assert escaped == []
 
 
 def test_files_that_stand_for_too_much_are_named_faults(tmp_path):
     """Deep, endless and exploding files, put before every reader, whatever its format."""
-    found = []
+    escaped = []
     for name, content in bombs().items():
         began = time.process_time()
-        found += tracebacks(tmp_path / name, content, EVERYBODY, name)
+        escaped += tracebacks(tmp_path / name, content, EVERYBODY, name)
         if time.process_time() - began > 60:
-            found.append((name, "takes for ever"))
-    assert found == []
+            escaped.append((name, "takes for ever"))
+    assert escaped == []
 
 
 @pytest.mark.each(

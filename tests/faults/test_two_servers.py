@@ -53,8 +53,8 @@ def pair(tmp_path: Path) -> Iterator[tuple[list[Browser], LogReader]]:
 
 def test_a_dialogue_goes_on_at_either_and_counts_once(pair: tuple[list[Browser], LogReader]) -> None:
     browsers, reader = pair
-    wanted = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
-    page = {"path": "/play", "query": urlparse(browsers[0].call("start", **wanted)["go"]).query}
+    request = {"benchmark": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
+    page = {"path": "/play", "query": urlparse(browsers[0].call("start", **request)["go"]).query}
     number = 1
     for words in ("What shall I do?", "Where is it?", "Goodbye!"):
         sent = {"render": f"render-{number:05}", "number": number, "text": words}
@@ -63,8 +63,8 @@ def test_a_dialogue_goes_on_at_either_and_counts_once(pair: tuple[list[Browser],
         assert [answer["accepted"] for answer in answers] == [True, True]
         number += 2
     (episode,) = reader.episodes()
-    said = [turn.text for turn in reader.turns(episode.id) if turn.seat == "seeker"]
-    assert said == ["What shall I do?", "Where is it?", "Goodbye!"]
+    texts = [turn.text for turn in reader.turns(episode.id) if turn.seat == "seeker"]
+    assert texts == ["What shall I do?", "Where is it?", "Goodbye!"]
     assert reader.ending(episode.id) is not None
 
 

@@ -32,8 +32,8 @@ def ask_log(name: str, home: Path) -> Figures:
 
 
 def shared_commands() -> dict[str, list[str]]:
-    told: dict[str, list[str]] = yaml.safe_load((HERE / "shared.yaml").read_text(encoding="utf-8"))
-    return told
+    commands: dict[str, list[str]] = yaml.safe_load((HERE / "shared.yaml").read_text(encoding="utf-8"))
+    return commands
 
 
 def ask_shared(name: str, home: Path) -> Figures:
@@ -44,16 +44,16 @@ def ask_shared(name: str, home: Path) -> Figures:
 
 
 def _ask(lines: list[str], home: Path) -> Figures:
-    found: Figures = {}
+    figures: Figures = {}
     for line in lines:
-        found |= figures_of(line, home)
-    return found
+        figures |= figures_of(line, home)
+    return figures
 
 
 def run_names() -> list[str]:
     """The names of the log's runs, from an export: whatever becomes of readers, exports stay."""
-    told = askback(["export", "runs"])
-    assert told.status == 0, told.err
+    result = askback(["export", "runs"])
+    assert result.status == 0, result.err
     rows = (Path("runs") / "runs.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(row)["id"] for row in rows]
 
@@ -70,12 +70,12 @@ def undrawn() -> Any:
     return mock.patch("matplotlib.figure.Figure.savefig", savefig)
 
 
-def refuse_sentences(found: Figures) -> None:
+def refuse_sentences(figures: Figures) -> None:
     """Raise an error if a sentence of the published data is among what would be kept."""
-    kept = "\n".join([*found, *(str(value) for value in found.values())])
+    text = "\n".join([*figures, *(str(value) for value in figures.values())])
     for path in sorted(file for file in SHARED.rglob("*.json*") if "handmethat" not in file.parts):
         for sentence in sentences(path):
-            assert sentence not in kept, f"{path}: {sentence!r} would be kept"
+            assert sentence not in text, f"{path}: {sentence!r} would be kept"
 
 
 def sentences(path: Path) -> Iterator[str]:
@@ -84,10 +84,10 @@ def sentences(path: Path) -> Iterator[str]:
     parts = text.splitlines() if path.suffix == ".jsonl" else [text]
     left: list[Any] = [json.loads(part) for part in parts if part.strip()]
     while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
-        elif isinstance(one, str) and len(one) >= SHORTEST and " " in one.strip():
-            yield one
+        value = left.pop()
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+        elif isinstance(value, str) and len(value) >= SHORTEST and " " in value.strip():
+            yield value

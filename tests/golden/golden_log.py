@@ -21,7 +21,7 @@ KEY = bytes(range(32))  # of the pseudonyms
 
 
 @dataclass(frozen=True)
-class Told:
+class CommandResult:
     """The output of a command."""
 
     status: int
@@ -29,7 +29,7 @@ class Told:
     err: str
 
 
-def askback(words: Sequence[str]) -> Told:
+def askback(words: Sequence[str]) -> CommandResult:
     """Carry out a command in this process, as the shell would."""
     import app
 
@@ -40,7 +40,7 @@ def askback(words: Sequence[str]) -> Told:
             app.main()
         except SystemExit as exit:
             status = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
-    return Told(status, out.getvalue(), err.getvalue())
+    return CommandResult(status, out.getvalue(), err.getvalue())
 
 
 @contextmanager

@@ -45,14 +45,14 @@ def _spelled(parameter: Any) -> str:
 
 def _known(parameter: Any) -> dict[str, Any]:
     annotation = parameter.type_descriptor.annotation
-    choices = [str(one) for one in get_args(annotation)] if "Literal" in str(annotation) else []
+    choices = [str(choice) for choice in get_args(annotation)] if "Literal" in str(annotation) else []
     kind = "choice" if choices else getattr(annotation, "__name__", str(annotation))
     default = parameter.default
-    told = str(default).replace(str(ROOT), "<root>")
+    shown = str(default).replace(str(ROOT), "<root>")
     known = {
         "type": f"list[{get_args(annotation)[0].__name__}]" if kind == "list" else kind,
         "choices": choices,
-        "default": default if default is None or isinstance(default, bool | int | float) else told,
+        "default": default if default is None or isinstance(default, bool | int | float) else shown,
         "required": bool(parameter.required),
     }
     return {key: value for key, value in known.items() if value not in ([], None, False) or value == 0}

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from golden_log import HERE, Told, askback
+from golden_log import HERE, CommandResult, askback
 
 Figures = dict[str, Any]
 
@@ -64,13 +64,19 @@ def figures_of(line: str, home: Path) -> Figures:
     """
     out = _empty(home)
     words = [word.format(out=out.name, files="files") for word in shlex.split(moved("commands", line))]
-    told = askback(words)
-    assert told.status == 0 and not told.err.startswith("askback:"), f"askback {line}: {told.err or told.out}"
-    found = dict(said(told, line))
+    result = askback(words)
+    assert result.status == 0 and not result.err.startswith("askback:"), (
+        f"askback {line}: {result.err or result.out}"
+    )
+    figures = dict(output_figures(result, line))
     for path in sorted(file for file in out.rglob("*") if file.is_file()):
-        found.update(file_figures(path, path.relative_to(out).as_posix()))
-    whole = {f"{line} > {path}": value for path, value in found.items()}
-    return {path: value for path, value in whole.items() if not any(one.fullmatch(path) for one in LEFT_OUT)}
+        figures.update(file_figures(path, path.relative_to(out).as_posix()))
+    whole = {f"{line} > {path}": value for path, value in figures.items()}
+    return {
+        path: value
+        for path, value in whole.items()
+        if not any(pattern.fullmatch(path) for pattern in LEFT_OUT)
+    }
 
 
 def _empty(home: Path) -> Path:
@@ -80,8 +86,8 @@ def _empty(home: Path) -> Path:
     return out
 
 
-def said(told: Told, line: str) -> Iterator[tuple[str, Any]]:
-    text = told.out
+def output_figures(result: CommandResult, line: str) -> Iterator[tuple[str, Any]]:
+    text = result.out
     if "--json" in line or "json" in line.split():
         yield from flat(named(json.loads(text)))
     elif "csv" in line.split():
@@ -115,11 +121,11 @@ def file_figures(path: Path, name: str) -> Iterator[tuple[str, Any]]:
 def named(value: Any) -> Any:
     """`value` with a mapping in place of every list of rows."""
     if isinstance(value, dict):
-        return {str(key): named(one) for key, one in value.items()}
+        return {str(key): named(part) for key, part in value.items()}
     if not isinstance(value, list):
         return value
-    if not value or not all(isinstance(one, dict) for one in value):
-        return [named(one) for one in value] if len(value) <= LONGEST else {"digest": short(value)}
+    if not value or not all(isinstance(part, dict) for part in value):
+        return [named(part) for part in value] if len(value) <= LONGEST else {"digest": short(value)}
     names = row_names(value)
     if len(value) > NAMED:
         return digest(value)
@@ -134,7 +140,11 @@ def row_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     names: list[str] = []
     for kinds in (str, str | int | None):
         cells = [
-            [masked(str(one)) for one in row.values() if isinstance(one, kinds) and len(str(one)) < 60]
+            [
+                masked(str(value))
+                for value in row.values()
+                if isinstance(value, kinds) and len(str(value)) < 60
+            ]
             for row in rows
         ]
         for count in range(1, 7):
@@ -171,16 +181,18 @@ def short(value: Any) -> str:
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Path -> figure, for all that is compared."""
     if isinstance(value, dict):
-        for key, one in value.items():
-            yield from flat(one, f"{path}/{masked(key)}" if path else masked(key))
+        for key, part in value.items():
+            yield from flat(part, f"{path}/{masked(key)}" if path else masked(key))
     elif isinstance(value, list):
-        plain = [one for one in value if not isinstance(one, dict | list)]
+        plain = [part for part in value if not isinstance(part, dict | list)]
         if len(plain) == len(value):
-            if kept := [masked(one) if isinstance(one, str) else one for one in value if compared(one)]:
-                yield path, kept
+            if figures := [
+                masked(part) if isinstance(part, str) else part for part in value if compared(part)
+            ]:
+                yield path, figures
         else:
-            for number, one in enumerate(value):
-                yield from flat(one, f"{path}/{number}" if path else str(number))
+            for number, part in enumerate(value):
+                yield from flat(part, f"{path}/{number}" if path else str(number))
     elif compared(value):
         yield path, masked(value) if isinstance(value, str) else value
 
@@ -261,15 +273,15 @@ def _json(value: Any) -> str:
 def _slim(below: dict[str, Any]) -> Any:
     if list(below) == [""]:
         return below[""]
-    return {part: one if part == "" else _slim(one) for part, one in below.items()}
+    return {part: inner if part == "" else _slim(inner) for part, inner in below.items()}
 
 
 def read(name: str, folder: Path) -> Figures:
     """Return the figures that `write` wrote."""
-    kept = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    stored = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return {
         f"{line} > {'/'.join(parts)}": value
-        for line, below in kept.items()
+        for line, below in stored.items()
         for parts, value in _leaves(below, ())
     }
 
@@ -278,8 +290,8 @@ def _leaves(below: Any, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
     if not isinstance(below, dict):
         yield parts, below
         return
-    for part, one in below.items():
-        yield from _leaves(one, (*parts, part) if part or isinstance(one, dict) else parts)
+    for part, inner in below.items():
+        yield from _leaves(inner, (*parts, part) if part or isinstance(inner, dict) else parts)
 
 
 def moved(kind: str, name: str) -> str:

@@ -25,8 +25,8 @@ SHOWN = 20
 
 
 def check_figures(name: str, now: dict[str, Any]) -> None:
-    found = list(differences(read(name, EXPECTED), now))
-    assert not found, f"{len(found)} figures of {name}:\n" + "\n".join(found[:SHOWN])
+    changed = list(differences(read(name, EXPECTED), now))
+    assert not changed, f"{len(changed)} figures of {name}:\n" + "\n".join(changed[:SHOWN])
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -119,17 +119,17 @@ def test_a_logged_run_is_replayed_word_for_word(run: str, tmp_path: Path) -> Non
     unpack(home)
     line = moved("commands", f"{REPLAYS[run]} --concurrency 1 --run again").format(run=f"replay/{run}")
     with at_home(home):
-        told = askback(line.split())
-        assert told.status == 0, told.out + told.err
+        result = askback(line.split())
+        assert result.status == 0, result.out + result.err
         assert askback(["export", "both", "--run", run, "--run", "again"]).status == 0
     episodes = {row["id"]: row for row in exported(home / "both", "episodes")}
-    said: dict[str, dict[Any, Any]] = {run: {}, "again": {}}
+    played: dict[str, dict[Any, Any]] = {run: {}, "again": {}}
     for turn in exported(home / "both", "turns"):
         row = episodes[turn["episode_id"]]
         place = row["item_hash"], row["language"], row["repeat"], turn["number"], turn["seat"]
-        said[row["run_id"]][place] = turn["text"], _moves(turn["payload"])
-    assert said[run]
-    assert said["again"] == said[run]
+        played[row["run_id"]][place] = turn["text"], _moves(turn["payload"])
+    assert played[run]
+    assert played["again"] == played[run]
 
 
 WHO = {"service", "decoding", "generator", "chooser"}  # who answered, and what was set at the server
@@ -155,9 +155,9 @@ def transcripts(home: Path) -> dict[str, str]:
             first.setdefault(row["run_id"], []).append(row["id"])
         for episodes in first.values():
             for episode in episodes[:1]:
-                told = askback(["log", "show", episode, "--format", "text"])
-                assert told.status == 0, told.err
-                shown[episode] = told.out
+                result = askback(["log", "show", episode, "--format", "text"])
+                assert result.status == 0, result.err
+                shown[episode] = result.out
     return shown
 
 
@@ -171,9 +171,9 @@ def test_transcripts_hold_every_turn(tmp_path: Path) -> None:
     for episode, transcript in shown.items():
         squeezed, place = re.sub(r"\s+", "", transcript), 0
         for text in texts.get(episode, []):
-            said = re.sub(r"\s+", "", text)
-            assert squeezed.find(said, place) >= 0, (episode, text)
-            place = squeezed.find(said, place) + len(said)
+            words = re.sub(r"\s+", "", text)
+            assert squeezed.find(words, place) >= 0, (episode, text)
+            place = squeezed.find(words, place) + len(words)
 
 
 def test_what_has_moved_is_still_needed() -> None:

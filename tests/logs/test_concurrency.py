@@ -36,10 +36,10 @@ def test_many_threads_each_play_their_own(path: Path, ground: Ground, durable: b
 
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(play, range(threads)))
-        told = {
+        numbers = {
             played.episode.id: [turn.number for turn in played.turns] for played in reader.turns_of_run("run")
         }
-    assert told == {f"e{episode}": list(range(turns)) for episode in range(threads)}
+    assert numbers == {f"e{episode}": list(range(turns)) for episode in range(threads)}
 
 
 def test_of_many_who_want_the_same_place_one_gets_it(writer: LogWriter) -> None:
@@ -118,11 +118,11 @@ submissions = st.lists(
 waits = st.lists(st.booleans(), min_size=25, max_size=25)
 
 
-def outcomes_of_a_model(wanted: list[Submission]) -> tuple[list[str], list[Submission]]:
+def outcomes_of_a_model(sent: list[Submission]) -> tuple[list[str], list[Submission]]:
     """Return the expected outcomes of submissions, from a log that is a list."""
     log: list[Submission] = []
     outcomes = []
-    for submission in wanted:
+    for submission in sent:
         number, _, key = submission
         if key is not None and key in [there[2] for there in log]:
             outcomes.append("duplicate")
@@ -141,24 +141,24 @@ def outcomes_of_a_model(wanted: list[Submission]) -> tuple[list[str], list[Submi
     max_examples=150,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(wanted=submissions, waits=waits)
+@given(sent=submissions, waits=waits)
 def test_any_sequence_of_submissions_ends_as_it_should(
-    writer: LogWriter, reader: LogReader, wanted: list[Submission], waits: list[bool]
+    writer: LogWriter, reader: LogReader, sent: list[Submission], waits: list[bool]
 ) -> None:
     episode = _fresh_episode(writer, reader)
     receipts = []
-    for (number, text, key), wait in zip(wanted, waits, strict=False):
+    for (number, text, key), wait in zip(sent, waits, strict=False):
         turn = Turn(episode_id=episode, number=number, seat="s", text=text, key=key)
         receipts.append(writer.put(turn))
         if wait:
             writer.put(turn).exception()
-    told = []
+    outcomes = []
     for receipt in receipts:
         error = receipt.exception()
         assert error is None or isinstance(error, LogConflict)
-        told.append("conflict" if error else "duplicate" if receipt.result().duplicate else "written")
-    expected, log = outcomes_of_a_model(wanted)
-    assert told == expected
+        outcomes.append("conflict" if error else "duplicate" if receipt.result().duplicate else "written")
+    expected, log = outcomes_of_a_model(sent)
+    assert outcomes == expected
     assert [(turn.number, turn.text, turn.key) for turn in reader.turns(episode)] == log
 
 

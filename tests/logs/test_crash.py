@@ -24,17 +24,17 @@ def acknowledged_by_killed(forker: subprocess.Popen[str], after: int) -> list[tu
     assert forker.stdin and forker.stdout
     forker.stdin.write("\n")
     forker.stdin.flush()
-    process, told = 0, []
+    process, acknowledged = 0, []
     while (line := forker.stdout.readline().split()) != ["gone"]:
         assert line, "the forking process has died"
         if line[0] == "pid":
             process = int(line[1])
         else:
-            told.append((int(line[0]), int(line[1])))
-        if process and len(told) >= after:
+            acknowledged.append((int(line[0]), int(line[1])))
+        if process and len(acknowledged) >= after:
             os.kill(process, signal.SIGKILL)
             after = sys.maxsize
-    return told
+    return acknowledged
 
 
 @pytest.mark.parametrize("mode", ["durable", "batch"])

@@ -179,9 +179,9 @@ def test_the_shape_of_the_data_stays(study: Path) -> None:
     erasure = erase_participant(study, "p", reason="asked by mail")
     assert erasure.episodes == ("e0", "e2")
     with LogReader(study) as reader:
-        opening, said, answer = reader.turns("e0")
+        opening, question, answer = reader.turns("e0")
         assert opening.text == "What can help you?"
-        assert (said.text, said.payload, said.key) == (ERASED, {"raw": ERASED}, None)
+        assert (question.text, question.payload, question.key) == (ERASED, {"raw": ERASED}, None)
         assert answer.text == f"You said: {ERASED}. Oak."
         assert answer.payload == {"give": ["1.2"], "type": "details", "reason": ERASED, "n": 3}
         (call,) = reader.model_calls(episode_id="e0")
@@ -201,10 +201,10 @@ def test_the_shape_of_the_data_stays(study: Path) -> None:
         assert receipt.details["rows"]["identities"] == 1
 
 
-@pytest.mark.each("said", ["The blue mug on the left.", "  “The blue mug on the left!”"])
+@pytest.mark.each("quoted", ["The blue mug on the left.", "  “The blue mug on the left!”"])
 @pytest.mark.each("taken", ["Take it (the blue mug on the left).", "The blue mug on the left? Yes."])
-def test_words_that_others_took_up_without_the_stop_go_too(said: str, taken: str) -> None:
-    assert "blue mug" not in _Quotes([said]).blot(taken)
+def test_words_that_others_took_up_without_the_stop_go_too(quoted: str, taken: str) -> None:
+    assert "blue mug" not in _Quotes([quoted]).blot(taken)
     assert _Quotes(["No!", ERASED]).blot(f"No, no. {ERASED}") == f"No, no. {ERASED}"
 
 

@@ -281,14 +281,14 @@ def test_an_export_is_of_one_moment(filled: LogReader, tmp_path: Path) -> None:
 
 
 def test_progress_ends_at_the_total(filled: LogReader, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    export_log(filled, tmp_path / "flat", progress=lambda done, total: told.append((done, total)))
-    assert told[-1][0] == told[-1][1] == sum(len(everything(filled, name)) for name in BY_NAME) - 2
-    told.clear()
+    steps: list[tuple[int, int]] = []
+    export_log(filled, tmp_path / "flat", progress=lambda done, total: steps.append((done, total)))
+    assert steps[-1][0] == steps[-1][1] == sum(len(everything(filled, name)) for name in BY_NAME) - 2
+    steps.clear()
     export_log(
-        filled, tmp_path / "nested", nest=True, progress=lambda done, total: told.append((done, total))
+        filled, tmp_path / "nested", nest=True, progress=lambda done, total: steps.append((done, total))
     )
-    assert told[-1][0] == told[-1][1] > 0
+    assert steps[-1][0] == steps[-1][1] > 0
 
 
 def test_no_draft_is_left_behind(filled: LogReader, tmp_path: Path) -> None:

@@ -46,10 +46,10 @@ def test_episodes_are_chosen_by_run_status_person_and_attempt(played: LogWriter,
 
 
 def test_a_run_streams_its_episodes_with_their_turns(played: LogWriter, reader: LogReader) -> None:
-    told = list(reader.turns_of_run("run", latest=False))
-    assert told == [Played(episode, reader.turns(episode.id)) for episode in reader.episodes("run")]
-    assert [len(one.turns) for one in told] == [2, 1, 0, 0]
-    assert ids([one.episode for one in reader.turns_of_run("run", status="completed")]) == ["e0"]
+    streamed = list(reader.turns_of_run("run", latest=False))
+    assert streamed == [Played(episode, reader.turns(episode.id)) for episode in reader.episodes("run")]
+    assert [len(entry.turns) for entry in streamed] == [2, 1, 0, 0]
+    assert ids([entry.episode for entry in reader.turns_of_run("run", status="completed")]) == ["e0"]
     assert list(reader.turns_of_run("nowhere")) == []
 
 
@@ -77,8 +77,8 @@ def test_a_stream_sees_one_moment(played: LogWriter, reader: LogReader, turn: Ca
     stream = reader.turns_of_run("run")
     next(stream)
     played.put(turn(0, episode_id="e2")).result()
-    assert [len(one.turns) for one in stream] == [0, 0]
-    assert [len(one.turns) for one in reader.turns_of_run("run")] == [2, 1, 0]
+    assert [len(entry.turns) for entry in stream] == [0, 0]
+    assert [len(entry.turns) for entry in reader.turns_of_run("run")] == [2, 1, 0]
 
 
 def test_endings(played: LogWriter, reader: LogReader) -> None:
@@ -132,7 +132,7 @@ def test_rows_about_episodes_are_chosen_by_what_is_given(played: LogWriter, read
 
 
 @pytest.mark.parametrize(
-    ("look", "said"),
+    ("look", "error"),
     [
         (lambda reader: reader.run("run-3"), r"no run 'run-3' .*log\.sqlite.*Did you mean run-2, run\?"),
         (lambda reader: reader.episode("e1-agian"), r"Did you mean e1-again"),
@@ -145,12 +145,12 @@ def test_rows_about_episodes_are_chosen_by_what_is_given(played: LogWriter, read
     ],
 )
 def test_what_is_not_there_is_an_error_that_names_what_is(
-    played: LogWriter, reader: LogReader, look: Callable[[LogReader], object], said: str | None
+    played: LogWriter, reader: LogReader, look: Callable[[LogReader], object], error: str | None
 ) -> None:
-    if said is None:
+    if error is None:
         assert isinstance(look(reader), Episode)
         return
-    with pytest.raises(NotInLog, match=said):
+    with pytest.raises(NotInLog, match=error):
         look(reader)
 
 
@@ -163,8 +163,8 @@ def test_an_episode_is_found_by_a_part_of_its_id(played: LogWriter, reader: LogR
 
 def test_one_reader_serves_many_threads(played: LogWriter, reader: LogReader) -> None:
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda _: len(reader.turns("e0")), range(200)))
-    assert found == [2] * 200
+        counts = list(pool.map(lambda _: len(reader.turns("e0")), range(200)))
+    assert counts == [2] * 200
 
 
 def test_a_closed_reader_says_so(path: Path) -> None:
@@ -214,9 +214,9 @@ def test_a_log_that_may_not_be_written_can_be_read(ground: Callable[..., None]) 
         )
         folder.chmod(0o755)
         assert [file.name for file in folder.iterdir()] == ["log.sqlite"]
-    said = done.stdout.splitlines()
-    assert said[:1] == ["['e0']"], done.stderr
-    assert "cannot write to the log" in said[1] and "--log" in said[1]
+    lines = done.stdout.splitlines()
+    assert lines[:1] == ["['e0']"], done.stderr
+    assert "cannot write to the log" in lines[1] and "--log" in lines[1]
 
 
 def test_who_left_a_study_early_is_no_progress(played: LogWriter, reader: LogReader) -> None:

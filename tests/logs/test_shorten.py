@@ -19,8 +19,8 @@ STORY = " ".join(f"The {number}. thing the seeker was told." for number in range
 
 
 def call(number: int, text: str | None = None, **fields: object) -> ModelCall:
-    said = "".join(f"\nJax: line {n}.\nYou: “{n}”?" for n in range(number))
-    request = {"messages": [{"role": "user", "content": text or f"{STORY}{said}\nYour reply:"}]}
+    exchange = "".join(f"\nJax: line {n}.\nYou: “{n}”?" for n in range(number))
+    request = {"messages": [{"role": "user", "content": text or f"{STORY}{exchange}\nYour reply:"}]}
     request |= {"parameters": {"seed": 1}, "key": f"{number:064x}", "base_url": "", "extra": {}}
     row = {"id": f"c{number}", "episode_id": "e0", "turn_number": number, "purpose": "seeker", "model": "m"}
     return ModelCall(**{**row, "request": request, "created_at": "", **fields})  # type: ignore[arg-type]
@@ -28,9 +28,9 @@ def call(number: int, text: str | None = None, **fields: object) -> ModelCall:
 
 def stored(path: Path) -> dict[str, str]:
     connection = sqlite3.connect(path)
-    found = dict(connection.execute("SELECT id, request FROM model_calls"))
+    requests = dict(connection.execute("SELECT id, request FROM model_calls"))
     connection.close()
-    return found
+    return requests
 
 
 def test_readers_see_whole_requests(writer: LogWriter, reader: LogReader) -> None:

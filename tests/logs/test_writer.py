@@ -221,8 +221,10 @@ def test_an_assignment_moves_through_states_but_stays_its_own(writer: LogWriter,
             Assignment(id="a", participant_id=person, run_id="run", item_hash="item", state=state)
         )
 
-    told = [assign(state).result().duplicate for state in ("reserved", "reserved", "returned", "reserved")]
-    assert told == [False, True, False, False]
+    duplicates = [
+        assign(state).result().duplicate for state in ("reserved", "reserved", "returned", "reserved")
+    ]
+    assert duplicates == [False, True, False, False]
     with pytest.raises(LogConflict, match="another participant_id"):
         assign("reserved", "q").result()
     assert [row.state for row in reader.assignments()] == ["reserved"]
@@ -241,10 +243,10 @@ def test_what_cannot_be_stored_names_the_field_and_hurts_nobody_else(
         writer.put("not a row"),  # type: ignore[arg-type]
     ]
     good = writer.put(turn())
-    for receipt, said in zip(
+    for receipt, message in zip(
         bad, ["Turn.payload", "Turn.payload", "Turn.seconds", "Turn row", "Turn row", "str"], strict=True
     ):
-        with pytest.raises(LogError, match=said):
+        with pytest.raises(LogError, match=message):
             receipt.result()
     assert good.result() == Written(False)
 

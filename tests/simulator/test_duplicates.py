@@ -36,20 +36,20 @@ FILES = {
 
 def test_the_first_of_two_holds_or_both_are_kept(tmp_path: Path) -> None:
     read = Read(("a", "b", "a", "a"), (1, 2, 4, 5), ())
-    refused = report_duplicates(tmp_path, read, lambda one: (one, ""))
+    refused = report_duplicates(tmp_path, read, lambda row: (row, ""))
     assert (refused.rows, refused.lines) == (("a", "b"), (1, 2))
-    assert [(one.line, one.code, one.severity, one.message) for one in refused.faults] == [
+    assert [(row.line, row.code, row.severity, row.message) for row in refused.faults] == [
         (4, CODE, "error", "repeats line 1"),
         (5, CODE, "error", "repeats line 1"),
     ]
-    kept = report_duplicates(tmp_path, read, lambda one: (one, ""), "keep")
-    assert (kept.rows, kept.lines) == (read.rows, read.lines)
-    assert [one.severity for one in kept.faults] == ["warning", "warning"]
-    assert (count_left_out(refused.faults), count_left_out(kept.faults)) == (2, 0)
+    repeated = report_duplicates(tmp_path, read, lambda row: (row, ""), "keep")
+    assert (repeated.rows, repeated.lines) == (read.rows, read.lines)
+    assert [fault.severity for fault in repeated.faults] == ["warning", "warning"]
+    assert (count_left_out(refused.faults), count_left_out(repeated.faults)) == (2, 0)
 
 
 def kind(name: str) -> Any:
-    return next(one for one in TABLES.specs if one.name == name)
+    return next(spec for spec in TABLES.specs if spec.name == name)
 
 
 def test_every_reader_of_results_finds_rows_that_are_there_twice(tmp_path: Path) -> None:
@@ -60,11 +60,11 @@ def test_every_reader_of_results_finds_rows_that_are_there_twice(tmp_path: Path)
         twice = tmp_path / f"{name}.jsonl"
         twice.write_text("\n".join([*lines, *lines[:10]]) + "\n", encoding="utf-8")
         whole, refused = kind(name).read(path), kind(name).read(twice)
-        kept = kind(name).read(twice, "keep")
+        repeated = kind(name).read(twice, "keep")
         if refused.rows != whole.rows or count_left_out(refused.faults) - count_left_out(whole.faults) != 10:
             wrong.append(f"{name} refused: {len(refused.rows)}")
-        if len(kept.rows) != len(whole.rows) + 10 or len(kept.faults) - len(whole.faults) != 10:
-            wrong.append(f"{name} kept: {len(kept.rows)}")
+        if len(repeated.rows) != len(whole.rows) + 10 or len(repeated.faults) - len(whole.faults) != 10:
+            wrong.append(f"{name} kept: {len(repeated.rows)}")
     assert wrong == []
 
 
@@ -84,17 +84,17 @@ def test_the_command_counts_them_and_takes_a_switch(tmp_path: Path, ask: Callabl
     lines = FILES["generation"].read_text(encoding="utf-8").splitlines()
     twice = tmp_path / "davinci-n4.jsonl"
     twice.write_text("\n".join([*lines, *lines[:100]]) + "\n", encoding="utf-8")
-    told = {}
+    data = {}
     for policy in ("refuse", "keep"):
         result = ask("score", "ambient", twice, "--duplicates", policy, "--json")
         sections = {section["name"]: section for section in json.loads(result.stdout)["sections"]}
-        told[policy] = sections["generation-davinci"]["data"]
-    assert (told["refuse"]["rows"], told["keep"]["rows"]) == (506, 606)
-    assert told["refuse"]["duplicates"] == {"rows": 100, "counted": 0}
-    assert told["keep"]["duplicates"] == {"rows": 100, "counted": 100}
+        data[policy] = sections["generation-davinci"]["data"]
+    assert (data["refuse"]["rows"], data["keep"]["rows"]) == (506, 606)
+    assert data["refuse"]["duplicates"] == {"rows": 100, "counted": 0}
+    assert data["keep"]["duplicates"] == {"rows": 100, "counted": 100}
     # However often its rows come, an item is one.
-    assert told["refuse"]["measures"]["edit_f1"]["n"] == told["keep"]["measures"]["edit_f1"]["n"] == 506
-    assert told["refuse"]["measures"]["edit_f1"]["value"] == pytest.approx(10.08, abs=0.005)
+    assert data["refuse"]["measures"]["edit_f1"]["n"] == data["keep"]["measures"]["edit_f1"]["n"] == 506
+    assert data["refuse"]["measures"]["edit_f1"]["value"] == pytest.approx(10.08, abs=0.005)
     imported = ask("import", "ambient-results", twice)
     assert "506 rows" in imported.output and "100 rows of davinci-n4.jsonl left out" in imported.output
 
@@ -114,7 +114,7 @@ TRIAL = {
 
 
 def write(path: Path, *records: object) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
 
 
@@ -122,15 +122,15 @@ def test_trials_without_a_name_that_stand_twice_count_once_or_as_often(tmp_path:
     path = write(tmp_path / "t.jsonl", TRIAL, {**TRIAL, "raw_answer": " Y"}, TRIAL, TRIAL)
     named = write(tmp_path / "n.jsonl", *[{**TRIAL, "trial_id": "1"}] * 3)
     for file, once, lines in ((path, 2, [3, 4]), (named, 1, [2, 3])):
-        refused, kept = read_trial_file(file), read_trial_file(file, "keep")
-        assert (len(refused.rows), [one.line for one in refused.faults]) == (once, lines)
-        assert (len(kept.rows), count_left_out(kept.faults)) == (once + 2, 0)
-    told = ask("report", "ambibench", "--from", path, "--from", named)
-    assert told.exit_code == 0, told.output
-    assert "4 faults; the rows are left out" in told.stderr and "t.jsonl:3: repeats line 1" in told.stderr
-    assert "3 trials" in told.stdout
-    told = ask("report", "ambibench", "--from", path, "--from", named, "--duplicates", "keep")
-    assert "7 trials" in told.stdout and "4 warnings" in told.stderr
+        refused, repeated = read_trial_file(file), read_trial_file(file, "keep")
+        assert (len(refused.rows), [fault.line for fault in refused.faults]) == (once, lines)
+        assert (len(repeated.rows), count_left_out(repeated.faults)) == (once + 2, 0)
+    result = ask("report", "ambibench", "--from", path, "--from", named)
+    assert result.exit_code == 0, result.output
+    assert "4 faults; the rows are left out" in result.stderr and "t.jsonl:3: repeats line 1" in result.stderr
+    assert "3 trials" in result.stdout
+    result = ask("report", "ambibench", "--from", path, "--from", named, "--duplicates", "keep")
+    assert "7 trials" in result.stdout and "4 warnings" in result.stderr
 
 
 def test_prompts_without_an_id_that_stand_twice_are_told_and_played_once_or_as_often(
@@ -142,45 +142,45 @@ def test_prompts_without_an_id_that_stand_twice_are_told_and_played_once_or_as_o
     whole = tmp_path / "whole.txt"
     whole.write_text("\n\n".join(texts) + "\n", encoding="utf-8")
     assert read_file(whole)[1] == ()
-    assert [one.code for one in read_file(twice)[1]] == [CODE, CODE]
+    assert [fault.code for fault in read_file(twice)[1]] == [CODE, CODE]
     assert len(load_items(twice, setting=None)) == 4
     assert len(load_items(twice, setting=None, duplicates="keep")) == 6
     checked = ask("check", twice)
     assert "repeats line 1; left out" in checked.output
     log = tmp_path / "log.sqlite"
-    told = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "a")
-    assert told.exit_code == 0, told.output
-    assert "2 items are repeated and left out (--duplicates keep plays them)" in told.output
-    kept = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "b", "--duplicates", "keep")
-    assert "2 items are repeated and played again" in kept.output
+    result = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "a")
+    assert result.exit_code == 0, result.output
+    assert "2 items are repeated and left out (--duplicates keep plays them)" in result.output
+    repeated = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "b", "--duplicates", "keep")
+    assert "2 items are repeated and played again" in repeated.output
     added = ask("data", "add", "ambibench", twice)
     assert "items 4" in added.output and "repeated 2" in added.output
 
 
 def clarq_file(path: Path) -> Path:
     """Write two dialogues, and the first once more."""
-    said = ["Jax: what can help you?", "How do I bake bread?", "Jax: Bake the bread.", "Goodbye!"]
+    dialogue = ["Jax: what can help you?", "How do I bake bread?", "Jax: Bake the bread.", "Goodbye!"]
     row = {
         "all_response": "Jax: Bake the bread.\nJax: Use rye flour.",
         "gold_structure": ["1"],
         "all_response_exaplain": ["Which flour."],
         "background_splitted": ["baker", "bake bread", "Rye flour\nWheat flour", "", "Mill\nMarket"],
         "background": "You are a baker.",
-        "l2l": [said],
+        "l2l": [dialogue],
     }
-    other = {**row, "l2l": [[*said[:1], "How is bread made?", *said[2:]]]}
+    other = {**row, "l2l": [[*dialogue[:1], "How is bread made?", *dialogue[2:]]]}
     path.write_text(json.dumps([[row, other], [row]]), encoding="utf-8")
     return path
 
 
 def test_clarq_dialogues_that_are_there_twice_count_once(tmp_path: Path, ask: Callable[..., Any]) -> None:
     path = clarq_file(tmp_path / "results.json")
-    refused, kept = read_results(path), read_results(path, "keep")
-    assert (len(refused.dialogues), len(kept.dialogues)) == (2, 3)
-    assert [(one.task, one.code, one.message) for one in refused.faults if one.code == CODE] == [
+    refused, repeated = read_results(path), read_results(path, "keep")
+    assert (len(refused.dialogues), len(repeated.dialogues)) == (2, 3)
+    assert [(fault.task, fault.code, fault.message) for fault in refused.faults if fault.code == CODE] == [
         ("2.0", CODE, "repeats type 1, task 0")
     ]
-    assert [one.message for one in kept.faults if one.code == CODE] == [
+    assert [fault.message for fault in repeated.faults if fault.code == CODE] == [
         "repeats type 1, task 0; counted again"
     ]
     log = tmp_path / "log.sqlite"
@@ -205,12 +205,12 @@ def test_ambik_records_that_are_there_twice_are_left_out_or_counted(
     }
     path = tmp_path / "run.json"
     path.write_text(json.dumps([{**record, "item": item} for item in (0, 1, 0)]), encoding="utf-8")
-    refused, kept = LOGPROBS.read(path), LOGPROBS.read(path, "keep")
-    assert (len(refused.rows), len(kept.rows)) == (2, 3)
-    assert [(one.code, one.severity, one.message) for one in refused.faults] == [
+    refused, repeated = LOGPROBS.read(path), LOGPROBS.read(path, "keep")
+    assert (len(refused.rows), len(repeated.rows)) == (2, 3)
+    assert [(fault.code, fault.severity, fault.message) for fault in refused.faults] == [
         (CODE, "error", "repeats line 1")
     ]
-    assert (kept.faults[0].severity, kept.faults[0].message) == (
+    assert (repeated.faults[0].severity, repeated.faults[0].message) == (
         "warning",
         "repeats line 1; counted again",
     )

@@ -15,7 +15,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh")
 @pytest.mark.each("language", LANGUAGES)
 def test_every_type_has_at_least_two_tasks(language: Language) -> None:
     counts = Counter(task.type for task in load_builtin(language))
-    assert set(counts) == {one.number for one in TASK_TYPES}
+    assert set(counts) == {type.number for type in TASK_TYPES}
     assert min(counts.values()) >= 2
 
 
@@ -42,8 +42,8 @@ def test_files_are_named_after_type_and_id(language: Language) -> None:
 
 
 def test_sizes_are_about_the_published_ones() -> None:
-    found = statistics_of(load_builtin("en"))
-    assert set(found.uncertainties) <= {2, 3, 4, 5, 6}
-    assert set(found.depth) <= {1, 2, 3, 4}
-    assert max(found.uncertainties, key=lambda size: found.uncertainties[size]) == 4
-    assert found.depth[1] + found.depth[2] > 0.8 * found.tasks
+    statistics = statistics_of(load_builtin("en"))
+    assert set(statistics.uncertainties) <= {2, 3, 4, 5, 6}
+    assert set(statistics.depth) <= {1, 2, 3, 4}
+    assert max(statistics.uncertainties, key=lambda size: statistics.uncertainties[size]) == 4
+    assert statistics.depth[1] + statistics.depth[2] > 0.8 * statistics.tasks

@@ -55,8 +55,8 @@ nodes:
 
 
 def draft(text: str = ENGLISH) -> Draft:
-    (found,) = scan_yaml_text(text, "t.yaml").drafts
-    return found
+    (scanned,) = scan_yaml_text(text, "t.yaml").drafts
+    return scanned
 
 
 def codes(*drafts: Draft) -> list[str]:
@@ -134,28 +134,28 @@ def test_a_node_that_adds_information_is_not_a_fault() -> None:
 
 
 def test_a_note_that_fits_several_entries_is_a_choice() -> None:
-    one = ENGLISH.replace("(closed)", "(an hour of heat will be enough)")
-    two = one.replace("Upper mill", "Upper mill (an hour of heat will be enough)")
-    assert codes(draft(one)) == ["answer-in-background"]
+    single = ENGLISH.replace("(closed)", "(an hour of heat will be enough)")
+    two = single.replace("Upper mill", "Upper mill (an hour of heat will be enough)")
+    assert codes(draft(single)) == ["answer-in-background"]
     assert codes(draft(two)) == []
 
 
 def test_what_an_ancestor_said_is_known() -> None:
     (node, child, last) = draft().nodes
-    told = replace(child, text="The miller ordered it.")
-    assert codes(replace(draft(), nodes=(node, told, last))) == ["answer-in-opening"]
+    ancestor = replace(child, text="The miller ordered it.")
+    assert codes(replace(draft(), nodes=(node, ancestor, last))) == ["answer-in-opening"]
     cousin = replace(last, text="The miller ordered it.")
     assert codes(replace(draft(), nodes=(node, child, cousin))) == []
 
 
 def test_any_answer_written_into_the_background_is_found() -> None:
-    for one in (*scan_builtin("en"), *scan_builtin("zh")):
-        for node in one.nodes:
-            scenes = (*one.background.scenes, f"X ({node.text})")
-            spoilt = replace(one, background=replace(one.background, scenes=scenes))
+    for task in (*scan_builtin("en"), *scan_builtin("zh")):
+        for node in task.nodes:
+            scenes = (*task.background.scenes, f"X ({node.text})")
+            spoilt = replace(task, background=replace(task.background, scenes=scenes))
             assert "text-in-background" in codes(spoilt)
-            said = replace(one, opening=f"{one.opening} {node.text}")
-            assert {"repeated-text", "answer-in-opening"} <= set(codes(said))
+            revealing = replace(task, opening=f"{task.opening} {node.text}")
+            assert {"repeated-text", "answer-in-opening"} <= set(codes(revealing))
 
 
 def test_a_task_without_responses() -> None:
@@ -208,7 +208,7 @@ def test_statistics_of_a_whole_published_language_are_compared(clarq_folder: Pat
     drafts = list(scan([clarq_folder / "English"]).drafts)
     assert "statistics" not in codes(*drafts)
     assert "statistics" not in codes(*drafts[:-10]), "a part is not compared"
-    shorter = [one for one in drafts if one.id != "4.4"]
+    shorter = [draft for draft in drafts if draft.id != "4.4"]
     messages = [fault.message for fault in check_drafts(shorter) if fault.code == "statistics"]
     assert any(re.search("309 tasks instead of 310", message) for message in messages)
 

@@ -12,14 +12,14 @@ def refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no number")
 
 
-def told(text: str | bytes, **how: Any) -> str:
+def message_of(text: str | bytes, **how: Any) -> str:
     with pytest.raises((ValueError, RecursionError)) as caught:
         json.loads(text, parse_constant=refuse)
     return json_problem(caught.value, **how)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             '[1,\n"abc',
@@ -52,13 +52,13 @@ def told(text: str | bytes, **how: Any) -> str:
         ("9" * 5000, "cannot be parsed"),
     ],
 )
-def test_errors_are_described_in_plain_words(text: str | bytes, said: str) -> None:
-    assert told(text) == f"is not JSON: {said}"
+def test_errors_are_described_in_plain_words(text: str | bytes, message: str) -> None:
+    assert message_of(text) == f"is not JSON: {message}"
 
 
 def test_for_a_json_line_only_the_column_is_given() -> None:
-    assert told('{"a": "b', line=True) == (
+    assert message_of('{"a": "b', line=True) == (
         "is not JSON: ends in the middle of a string (column 7): a quote is missing, or the rest of it"
     )
-    assert told("{} {}", line=True) == "is not JSON: there is text after the end (column 4)"
-    assert told("[1", expected="a whole JSON list").startswith("is not a whole JSON list: ends before")
+    assert message_of("{} {}", line=True) == "is not JSON: there is text after the end (column 4)"
+    assert message_of("[1", expected="a whole JSON list").startswith("is not a whole JSON list: ends before")

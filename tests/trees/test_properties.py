@@ -32,13 +32,13 @@ def texts(language: Language) -> st.SearchStrategy[str]:
 @st.composite
 def indices(draw: st.DrawFn) -> tuple[str, ...]:
     """Draw the indices of a tree of up to 8 nodes, in any order and possibly with gaps."""
-    found: list[str] = []
+    drawn: list[str] = []
     for number in draw(st.lists(st.integers(1, 12), min_size=1, max_size=8)):
-        parent = draw(st.sampled_from(["", *found]))
+        parent = draw(st.sampled_from(["", *drawn]))
         index = f"{parent}.{number}" if parent else str(number)
-        if index not in found:
-            found.append(index)
-    return tuple(draw(st.permutations(found)))
+        if index not in drawn:
+            drawn.append(index)
+    return tuple(draw(st.permutations(drawn)))
 
 
 @st.composite
@@ -60,9 +60,9 @@ def tasks(draw: st.DrawFn, *, prompts: bool = False) -> Task:
 
 @given(indices(), st.data())
 def test_a_walk_gives_each_node_once_and_after_its_parent(
-    found: tuple[str, ...], data: st.DataObject
+    names: tuple[str, ...], data: st.DataObject
 ) -> None:
-    tree = Tree("opening", tuple(Node(index, index) for index in found))
+    tree = Tree("opening", tuple(Node(index, index) for index in names))
     frontier = Frontier(tree)
     assert frontier.available == ()
     frontier = frontier.open()
@@ -79,7 +79,7 @@ def test_a_walk_gives_each_node_once_and_after_its_parent(
         freed = {node.index for node in tree.nodes if node.parent in gone}
         assert {node.index for node in after.available} == (set(available) - gone) | freed
         frontier = after
-    assert sorted(frontier.given) == sorted(found)
+    assert sorted(frontier.given) == sorted(names)
     for place, index in enumerate(frontier.given):
         parent = tree.by_index[index].parent
         assert parent is None or parent in frontier.given[:place]
@@ -87,27 +87,27 @@ def test_a_walk_gives_each_node_once_and_after_its_parent(
 
 
 @given(indices(), st.lists(st.sampled_from(["1", "1.1", "2", "0", "3", "12", "1.1.1"]), max_size=4))
-def test_nothing_else_can_be_given(found: tuple[str, ...], wanted: list[str]) -> None:
-    frontier = Frontier(Tree("opening", tuple(Node(index, index) for index in found))).open()
+def test_nothing_else_can_be_given(names: tuple[str, ...], chosen: list[str]) -> None:
+    frontier = Frontier(Tree("opening", tuple(Node(index, index) for index in names))).open()
     before = frontier.available
     available = {node.index for node in before}
-    if set(wanted) <= available and len(set(wanted)) == len(wanted):
-        assert frontier.give(wanted).given == tuple(wanted)
+    if set(chosen) <= available and len(set(chosen)) == len(chosen):
+        assert frontier.give(chosen).given == tuple(chosen)
     else:
         with pytest.raises(ValueError, match="cannot be given now"):
-            frontier.give(wanted)
+            frontier.give(chosen)
     assert frontier.given == ()
     assert frontier.available == before
 
 
 @given(indices())
-def test_a_tree_without_a_parent_is_refused(found: tuple[str, ...]) -> None:
-    child = next((index for index in found if "." in index), None)
+def test_a_tree_without_a_parent_is_refused(names: tuple[str, ...]) -> None:
+    child = next((index for index in names if "." in index), None)
     if child is None:
         return
     parent = child.rpartition(".")[0]
     with pytest.raises(ValueError, match="no parent"):
-        Tree("opening", tuple(Node(index, index) for index in found if index != parent))
+        Tree("opening", tuple(Node(index, index) for index in names if index != parent))
 
 
 @QUIET

@@ -15,15 +15,15 @@ def task(*indices: str) -> Task:
 
 
 def test_counts_uncertainties_and_depth() -> None:
-    found = statistics_of([task("1", "2"), task("1", "1.1", "1.1.1"), task("1", "2", "2.1")])
-    assert found == Statistics(3, {2: 1, 3: 2}, {1: 1, 2: 1, 3: 1})
-    assert str(found) == "3 tasks; uncertainties 2:1, 3:2; depth 1:1, 2:1, 3:1"
+    statistics = statistics_of([task("1", "2"), task("1", "1.1", "1.1.1"), task("1", "2", "2.1")])
+    assert statistics == Statistics(3, {2: 1, 3: 2}, {1: 1, 2: 1, 3: 1})
+    assert str(statistics) == "3 tasks; uncertainties 2:1, 3:2; depth 1:1, 2:1, 3:1"
 
 
 def test_says_what_differs() -> None:
-    found = Statistics(2, {3: 1, 4: 1}, {1: 2})
-    assert [*differences(found, found)] == []
-    assert tuple(differences(found, Statistics(3, {3: 3}, {1: 2, 2: 1}))) == (
+    statistics = Statistics(2, {3: 1, 4: 1}, {1: 2})
+    assert [*differences(statistics, statistics)] == []
+    assert tuple(differences(statistics, Statistics(3, {3: 3}, {1: 2, 2: 1}))) == (
         "2 tasks instead of 3",
         "uncertainties 3: 1 tasks instead of 3",
         "uncertainties 4: 1 tasks instead of 0",

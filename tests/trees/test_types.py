@@ -6,9 +6,9 @@ from trees.model import TASK_TYPES, task_type
 
 
 def test_there_are_31_types_of_which_26_are_for_testing() -> None:
-    assert [one.number for one in TASK_TYPES] == list(range(1, 32))
-    assert [one.number for one in TASK_TYPES if one.split == "development"] == [27, 28, 29, 30, 31]
-    for names in ([one.en for one in TASK_TYPES], [one.zh for one in TASK_TYPES]):
+    assert [type.number for type in TASK_TYPES] == list(range(1, 32))
+    assert [type.number for type in TASK_TYPES if type.split == "development"] == [27, 28, 29, 30, 31]
+    for names in ([type.en for type in TASK_TYPES], [type.zh for type in TASK_TYPES]):
         assert len(set(names)) == 31
 
 

@@ -90,9 +90,9 @@ def test_several_documents() -> None:
     ],
 )
 def test_faults_have_lines(old: str, new: str, line: int, message: str) -> None:
-    found = faults(GOOD.replace(old, new, 1))
+    reported = faults(GOOD.replace(old, new, 1))
     head = message.replace("not YAML: .*", "")
-    assert any(at == line and head in said for at, said in found), found
+    assert any(at == line and head in text for at, text in reported), reported
 
 
 def test_all_faults_of_a_file_are_found_and_good_documents_read() -> None:

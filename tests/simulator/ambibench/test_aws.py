@@ -39,17 +39,17 @@ def test_names() -> None:
 
 
 def test_examples_are_japanese_but_for_the_second_name() -> None:
-    for one in generate_aws(1, per_name=2):
-        assert set(one.examples) <= set(names("japanese"))
-    for one in generate_aws(1, followup=True, per_name=2):
-        assert set(one.examples[:2]) <= set(names("japanese"))
-        assert one.examples[2] in names(one.origin)
+    for prompt in generate_aws(1, per_name=2):
+        assert set(prompt.examples) <= set(names("japanese"))
+    for prompt in generate_aws(1, followup=True, per_name=2):
+        assert set(prompt.examples[:2]) <= set(names("japanese"))
+        assert prompt.examples[2] in names(prompt.origin)
 
 
 def test_the_follow_up_adds_to_the_same_examples() -> None:
     first, second = generate_aws(4), generate_aws(4, followup=True)
-    assert [one.examples for one in first] == [one.examples[:2] for one in second]
-    assert [one.query for one in first] == [one.query for one in second]
+    assert [prompt.examples for prompt in first] == [prompt.examples[:2] for prompt in second]
+    assert [prompt.query for prompt in first] == [prompt.query for prompt in second]
 
 
 @pytest.mark.each(
@@ -83,16 +83,16 @@ def test_outputs_are_classified(output: str, category: str) -> None:
 
 
 def test_every_right_answer_is_the_same_region() -> None:
-    for one in generate_aws(0, per_name=1):
-        *_, last = one.text.split("\n")
-        bucket = one.query.split()[0].lower()
+    for prompt in generate_aws(0, per_name=1):
+        *_, last = prompt.text.split("\n")
+        bucket = prompt.query.split()[0].lower()
         assert last == "Output:"
         assert classify(f" aws s3 mb s3://bucket-for-{bucket} --region ap-northeast-1") == "same"
 
 
 def test_records_are_read_back() -> None:
-    for one in (*generate_aws(0, per_name=1), *generate_aws(0, per_name=1, followup=True)):
-        assert read_item(item_record(one), "here") == one
+    for prompt in (*generate_aws(0, per_name=1), *generate_aws(0, per_name=1, followup=True)):
+        assert read_item(item_record(prompt), "here") == prompt
 
 
 @pytest.mark.each(
@@ -126,8 +126,8 @@ def test_missing_fields_are_named() -> None:
 
 
 def test_text_alone_tells_the_rest() -> None:
-    for one in (*generate_aws(0, per_name=1), *generate_aws(0, per_name=1, followup=True)):
-        assert aws_from_text(one.text, one.id) == replace(one, seed=0)
+    for prompt in (*generate_aws(0, per_name=1), *generate_aws(0, per_name=1, followup=True)):
+        assert aws_from_text(prompt.text, prompt.id) == replace(prompt, seed=0)
 
 
 @pytest.mark.each(

@@ -58,8 +58,10 @@ def test_sizes_are_the_papers(setting: Any, count: int) -> None:
 
 
 def test_what_is_not_wanted_is_left_out() -> None:
-    found = generate_items("instruction", format="qa", draw=Draw(per_cell=3))
-    assert Counter((one.salient, one.format) for one in found) == {(feature, "qa"): 3 for feature in FEATURES}
+    prompts = generate_items("instruction", format="qa", draw=Draw(per_cell=3))
+    assert Counter((prompt.salient, prompt.format) for prompt in prompts) == {
+        (feature, "qa"): 3 for feature in FEATURES
+    }
 
 
 @pytest.mark.each(
@@ -105,10 +107,10 @@ def test_items_of_files_are_chosen_by_setting_and_more(tmp_path: Path) -> None:
 
 
 def test_a_fold_that_a_file_does_not_tell_is_told_by_the_pair(tmp_path: Path) -> None:
-    train = [replace(one, fold=None) for one in generate_finetune(0, "propn_negation")[:100]]
+    train = [replace(prompt, fold=None) for prompt in generate_finetune(0, "propn_negation")[:100]]
     write_lines(tmp_path / "a.jsonl", map(item_line, train))
     pair = train[0].pair
-    assert {one.pair for one in train} == {pair}
+    assert {prompt.pair for prompt in train} == {pair}
     assert len(load_items(tmp_path / "a.jsonl", setting="ft_train", fold="propn_negation")) == 100
     with pytest.raises(InputError, match="contain no such items"):
         load_items(tmp_path / "a.jsonl", setting="ft_train", fold=pair)

@@ -39,9 +39,9 @@ def test_files_are_found_by_what_they_hold(tmp_path: Path) -> None:
     write_lines(tmp_path / "in" / "a.jsonl", map(item_line, GROUPED))
     write_lines(tmp_path / "in" / "deep" / "b.json", map(item_line, GROUPED))
     write_lines(tmp_path / "in" / "other.json", ["{}"])
-    found = (tmp_path / "in" / "a.jsonl", tmp_path / "in" / "deep" / "b.json")
-    assert item_files(tmp_path / "in") == found
-    assert item_files(found[0]) == found[:1]
+    files = (tmp_path / "in" / "a.jsonl", tmp_path / "in" / "deep" / "b.json")
+    assert item_files(tmp_path / "in") == files
+    assert item_files(files[0]) == files[:1]
     assert item_files(tmp_path / "in" / "other.json") == ()
     assert item_files(tmp_path / "none") == ()
 
@@ -96,9 +96,9 @@ def test_the_published_prompts_defects_are_warnings() -> None:
     ],
 )
 def test_what_a_setting_does_not_allow(prompt: Prompt, finding: tuple[str, str]) -> None:
-    (found,) = setting_findings(prompt)
-    assert found[0] == finding[0]
-    assert found[1].startswith(finding[1])
+    (reported,) = setting_findings(prompt)
+    assert reported[0] == finding[0]
+    assert reported[1].startswith(finding[1])
 
 
 @pytest.mark.each("prompt", [GROUPED[0], EPISODE, TRAIN[0], replace(EPISODE, setting="ft_eval")])
@@ -107,7 +107,7 @@ def test_what_a_setting_allows(prompt: Prompt) -> None:
 
 
 def test_faults_of_items_and_of_balance(tmp_path: Path) -> None:
-    loaded = [one for one in generate_multiple(0, per_cell=20) if one.x_is]
+    loaded = [prompt for prompt in generate_multiple(0, per_cell=20) if prompt.x_is]
     path = tmp_path / "a.jsonl"
     write_lines(path, map(item_line, [*loaded, replace(EPISODE, id="short", examples=EPISODE.examples[:7])]))
     faults = check_items([path])
@@ -158,9 +158,9 @@ def test_what_was_registered_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "Registered as 'mine' in" in capsys.readouterr().out
     print_added(register(tmp_path / "a.jsonl", "mine", False))
     assert capsys.readouterr().out == "'mine' has not changed: items 13, instruction 12, multiple 1.\n"
-    found = datasets.find("mine")
-    assert found is not None
-    assert found.benchmark == "ambibench"
+    entry = datasets.find("mine")
+    assert entry is not None
+    assert entry.benchmark == "ambibench"
 
 
 def test_faulty_items_are_not_registered(tmp_path: Path) -> None:
@@ -195,8 +195,10 @@ def test_names_are_of_the_origin_that_a_prompt_says(tmp_path: Path) -> None:
         second,
     ]
     write_lines(tmp_path / "aws.jsonl", map(item_line, wrong))
-    found = {fault.task: (fault.severity, fault.message) for fault in check_items([tmp_path / "aws.jsonl"])}
-    assert found == {
+    messages = {
+        fault.task: (fault.severity, fault.message) for fault in check_items([tmp_path / "aws.jsonl"])
+    }
+    assert messages == {
         "origin": ("error", f"query: {indian.query} is a name of indian, not of greek"),
         "stranger": ("warning", "query: Bob Bobson is not in the list of names of any origin"),
         "example": ("error", "examples: Ava Smith is a name of white_american, not of japanese"),

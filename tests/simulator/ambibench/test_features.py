@@ -51,7 +51,9 @@ def test_an_unknown_value_is_refused() -> None:
 def test_a_pair_has_four_hypotheses_that_label_differently(pair: str) -> None:
     four = hypotheses(pair)
     assert len(set(four)) == 4
-    answers = {tuple(one.label(a, b) for a, b in product((True, False), repeat=2)) for one in four}
+    answers = {
+        tuple(hypothesis.label(a, b) for a, b in product((True, False), repeat=2)) for hypothesis in four
+    }
     assert len(answers) == 4
 
 

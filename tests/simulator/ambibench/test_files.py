@@ -39,8 +39,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "deeper" / "items.jsonl"
     write_lines(path, map(item_line, items))
     assert read_items(path) == (tuple(items), ())
-    found, _ = read_file(path)
-    assert [one.line for one in found] == list(range(1, len(items) + 1))
+    records, _ = read_file(path)
+    assert [record.line for record in records] == list(range(1, len(items) + 1))
     first = path.read_bytes()
     write_lines(path, map(item_line, items))
     assert path.read_bytes() == first
@@ -69,9 +69,9 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     not PUBLISHED.is_file(), reason=f"published prompts not found at {PUBLISHED}; set ASKBACK_SHARED"
 )
 def test_the_published_file(tmp_path: Path) -> None:
-    found, faults = read_file(PUBLISHED)
+    read, faults = read_file(PUBLISHED)
     assert not faults
-    settings = Counter((one.item.setting, one.item.variant) for one in found)
+    settings = Counter((entry.item.setting, entry.item.variant) for entry in read)
     assert settings == {
         ("instruction", None): 40,
         ("multiple", None): 20,
@@ -81,11 +81,11 @@ def test_the_published_file(tmp_path: Path) -> None:
     lines = PUBLISHED.read_text(encoding="utf-8").splitlines()
     document = json.loads("\n".join(lines))
     records = [record for group in document.values() for record in group["prompts"]]
-    for one, record in zip(found, records, strict=True):
+    for entry, record in zip(read, records, strict=True):
         # The object begins on the line that is named: it parses from there on.
-        rest = "\n".join(lines[one.line - 1 :]).lstrip()
+        rest = "\n".join(lines[entry.line - 1 :]).lstrip()
         assert json.JSONDecoder().raw_decode(rest)[0] == record
-        assert whole_text(one.item) == record["prompt"]
+        assert whole_text(entry.item) == record["prompt"]
     # One group by itself, one record a line, and a list of records are read as well.
     bare = tmp_path / "records.jsonl"
     write_lines(bare, map(json.dumps, records))
@@ -93,7 +93,7 @@ def test_the_published_file(tmp_path: Path) -> None:
     assert (len(items), faults) == (140, ())
     (tmp_path / "list.json").write_text(json.dumps(records[:40], indent=1), encoding="utf-8")
     items, faults = read_items(tmp_path / "list.json")
-    assert ({one.setting for one in items}, faults) == ({"instruction"}, ())
+    assert ({item.setting for item in items}, faults) == ({"instruction"}, ())
 
 
 def test_one_object_in_a_file(tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ def test_groups_on_one_line(tmp_path: Path) -> None:
     path = tmp_path / "groups.json"
     record = json.loads(item_line(ITEMS[0]))
     path.write_text(json.dumps({"4.2_x": {"note": "{", "prompts": [record]}}), encoding="utf-8")
-    found, faults = read_file(path)
-    assert ([one.line for one in found], faults) == ([1], ())
+    records, faults = read_file(path)
+    assert ([entry.line for entry in records], faults) == ([1], ())
 
 
 def test_finetuning_records_are_read_where_they_tell_the_task(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_finetuning_records_are_read_where_they_tell_the_task(tmp_path: Path) ->
     path = tmp_path / "train.jsonl"
     write_lines(path, map(finetuning_line, prompts))
     items, faults = read_items(path)
-    by_text = {whole_text(one): one for one in prompts}
+    by_text = {whole_text(prompt): prompt for prompt in prompts}
     for item in items:
         original = by_text[whole_text(item)]
         assert (item.setting, item.examples, item.hypothesis) == (
@@ -146,15 +146,15 @@ def test_texts_are_read(tmp_path: Path) -> None:
     write_lines(path, map(item_text, prompts))
     items, faults = read_items(path)
     assert not faults
-    assert [whole_text(one) for one in items] == [whole_text(one) for one in prompts]
-    assert [one.hypothesis for one in items] == [one.hypothesis for one in prompts]
-    assert [one.setting for one in items] == ["instruction"] * 12 + ["verbalise"] * 12
-    assert [one.question for one in items] == [one.question for one in prompts]
+    assert [whole_text(item) for item in items] == [whole_text(item) for item in prompts]
+    assert [item.hypothesis for item in items] == [item.hypothesis for item in prompts]
+    assert [item.setting for item in items] == ["instruction"] * 12 + ["verbalise"] * 12
+    assert [item.question for item in items] == [item.question for item in prompts]
     assert looks_like_items(path)
     buckets = generate_items("aws", draw=Draw(per_cell=1, second_name=True))
     write_lines(path, map(item_text, buckets))
     items, faults = read_items(path)
-    assert ([one.text for one in items], faults) == ([one.text for one in buckets], ())
+    assert ([item.text for item in items], faults) == ([item.text for item in buckets], ())
 
 
 def test_faults_name_file_line_and_field_and_the_rest_is_kept(tmp_path: Path) -> None:
@@ -177,17 +177,17 @@ def test_faults_name_file_line_and_field_and_the_rest_is_kept(tmp_path: Path) ->
     path = tmp_path / "mixed.jsonl"
     write_lines(path, lines)
     items, faults = read_items(path)
-    assert [one.id for one in items] == [ITEMS[0].id, ITEMS[3].id]
-    said = [(fault.line, fault.task, fault.message) for fault in faults]
+    assert [item.id for item in items] == [ITEMS[0].id, ITEMS[3].id]
+    messages = [(fault.line, fault.task, fault.message) for fault in faults]
     assert {fault.file for fault in faults} == {str(path)}
-    assert [line for line, _, _ in said] == [2, 3, 5, 6, 7, 8, 9]
-    assert said[0][2].startswith("is not JSON")
-    assert said[1][1:] == (ITEMS[1].id, 'format is "xml", not one of arrow, qa')
-    assert said[2][2] == "id: the item in line 1 has the same"
-    assert said[3][2] == "prompt contradicts the other fields"
-    assert said[4][2] == "is not an object"
-    assert said[5][1:] == ("odd", "salient_task is missing")
-    assert said[6][2].startswith("line 1 of the text: 'Hello X' is not an instruction")
+    assert [line for line, _, _ in messages] == [2, 3, 5, 6, 7, 8, 9]
+    assert messages[0][2].startswith("is not JSON")
+    assert messages[1][1:] == (ITEMS[1].id, 'format is "xml", not one of arrow, qa')
+    assert messages[2][2] == "id: the item in line 1 has the same"
+    assert messages[3][2] == "prompt contradicts the other fields"
+    assert messages[4][2] == "is not an object"
+    assert messages[5][1:] == ("odd", "salient_task is missing")
+    assert messages[6][2].startswith("line 1 of the text: 'Hello X' is not an instruction")
 
 
 def test_items_that_contradict_themselves_are_faults(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_items_that_contradict_themselves_are_faults(tmp_path: Path) -> None:
     path.write_text(json.dumps([1, record], indent=1), encoding="utf-8")
     items, faults = read_items(path)
     assert items == ()
-    assert [(one.line, one.message) for one in faults] == [
+    assert [(fault.line, fault.message) for fault in faults] == [
         (2, "neither an object nor a text"),
         (3, "example 2: the codes of its features contradict the sentence."),
     ]

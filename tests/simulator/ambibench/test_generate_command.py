@@ -44,11 +44,11 @@ def test_items_of_a_setting(tmp_path: Path) -> None:
 
 
 def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
-    one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
-    generate(one, "--per-cell", "3", "--design", "free_coins", "--location-word", "location")
-    generate(two, "--per-cell", "3", "--design", "free_coins", "--location-word", "location")
-    assert one.read_bytes() == two.read_bytes()
-    assert read_items(one)[0] == generate_instruction(
+    first, second = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    generate(first, "--per-cell", "3", "--design", "free_coins", "--location-word", "location")
+    generate(second, "--per-cell", "3", "--design", "free_coins", "--location-word", "location")
+    assert first.read_bytes() == second.read_bytes()
+    assert read_items(first)[0] == generate_instruction(
         0, per_cell=3, design="free_coins", location_word="location"
     )
 
@@ -59,18 +59,20 @@ def test_records_to_finetune_on(tmp_path: Path) -> None:
     assert generate(out, *options, "--control", "reference", "--form", "openai").exit_code == 0
     expected = generate_finetune(0, "propn_negation", "control", control="reference")
     records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert [set(one) for one in records] == [{"prompt", "completion"}] * 272
-    assert [one["prompt"] + one["completion"] for one in records] == [whole_text(one) for one in expected]
-    for one, prompt in zip(records, expected, strict=True):
+    assert [set(record) for record in records] == [{"prompt", "completion"}] * 272
+    assert [record["prompt"] + record["completion"] for record in records] == [
+        whole_text(prompt) for prompt in expected
+    ]
+    for record, prompt in zip(records, expected, strict=True):
         cut, label = (">", "[XY]") if prompt.format == "arrow" else ("\nA:", " [XY]")
-        assert one["prompt"].endswith(cut)
-        assert re.fullmatch(label, one["completion"])
+        assert record["prompt"].endswith(cut)
+        assert re.fullmatch(label, record["completion"])
 
 
 def test_texts_to_be_read(tmp_path: Path) -> None:
     out = tmp_path / "a.txt"
     assert generate(out, "--format", "qa", "--per-cell", "1", "--form", "text").exit_code == 0
-    expected = [whole_text(one) for one in generate_instruction(0, per_cell=1) if one.format == "qa"]
+    expected = [whole_text(prompt) for prompt in generate_instruction(0, per_cell=1) if prompt.format == "qa"]
     assert out.read_text(encoding="utf-8") == "\n\n".join(expected) + "\n\n"
     generate(out, "--setting", "aws", "--per-cell", "1", "--second-name", "--form", "text")
     assert out.read_text(encoding="utf-8").count("\nOutput:\n\n") == 40
@@ -80,8 +82,8 @@ def test_everything_is_in_one_file(tmp_path: Path) -> None:
     out = tmp_path / "all.jsonl"
     result = generate(out, "--setting", "all", "--seed", "2")
     records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert len({one["id"] for one in records}) == len(records)
-    assert Counter(one["setting"] for one in records) == {
+    assert len({record["id"] for record in records}) == len(records)
+    assert Counter(record["setting"] for record in records) == {
         "instruction": 2 * 720,
         "multiple": 720,
         "wug": 720,

@@ -40,9 +40,9 @@ def test_the_location_word_can_be_that_of_the_appendix() -> None:
 def test_other_kinds_tell_nothing() -> None:
     frame = "Output 'X' if the sentence contains a {} and 'Y' otherwise."
     tasks = [Hypothesis(feature, value) for feature in FEATURES for value in (True, False)]
-    for kind, said in (("uninformative", "[category withheld]"), ("wug", "wug")):
-        assert {instruction(kind, task) for task in tasks} == {frame.format(said)}
-        assert read_instruction(frame.format(said)) == (kind, None)
+    for kind, words in (("uninformative", "[category withheld]"), ("wug", "wug")):
+        assert {instruction(kind, task) for task in tasks} == {frame.format(words)}
+        assert read_instruction(frame.format(words)) == (kind, None)
 
 
 def test_instructions_differ() -> None:

@@ -60,14 +60,14 @@ def test_a_record_needs_only_the_published_fields(
     prompt = draw_multiple(seed, feature, form, kind, length=length)
     keys = ("format", "construction_type", "instruction", "prompt", "salient_task", "examples")
     record = {key: item_record(prompt)[key] for key in keys}
-    found = read_item(record, "file:3")
-    assert isinstance(found, Prompt)
-    assert (found.id, found.seed) == ("file:3", 0)
-    assert (found.hypothesis, found.examples, found.kind) == (prompt.hypothesis, prompt.examples, prompt.kind)
+    item = read_item(record, "file:3")
+    assert isinstance(item, Prompt)
+    assert (item.id, item.seed) == ("file:3", 0)
+    assert (item.hypothesis, item.examples, item.kind) == (prompt.hypothesis, prompt.examples, prompt.kind)
 
 
 ITEM = draw_multiple(1, "propn", "qa", length=4)
-ONE = item_record(ITEM)["examples"][0]
+EXAMPLE = item_record(ITEM)["examples"][0]
 
 
 @pytest.mark.each(
@@ -98,10 +98,14 @@ ONE = item_record(ITEM)["examples"][0]
         ("examples", {"a": 1}, r'examples is \{"a": 1\}, not a list'),
         ("examples", [3], r"examples\[0\] is 3, not an object"),
         ("examples", [{"sentence": "x"}], r"examples\[0\].task_a is missing"),
-        ("examples", [ONE, ONE | {"task_a": "False"}], r'examples\[1\].task_a is "False", not true or false'),
-        ("examples", [ONE | {"task_b": 1}], r"examples\[0\].task_b is 1, not true or false"),
-        ("examples", [ONE | {"label": "x"}], r'examples\[0\].label is "x", not one of X, Y'),
-        ("examples", [ONE | {"sentence": None}], r"examples\[0\].sentence is null, not a text"),
+        (
+            "examples",
+            [EXAMPLE, EXAMPLE | {"task_a": "False"}],
+            r'examples\[1\].task_a is "False", not true or false',
+        ),
+        ("examples", [EXAMPLE | {"task_b": 1}], r"examples\[0\].task_b is 1, not true or false"),
+        ("examples", [EXAMPLE | {"label": "x"}], r'examples\[0\].label is "x", not one of X, Y'),
+        ("examples", [EXAMPLE | {"sentence": None}], r"examples\[0\].sentence is null, not a text"),
     ],
 )
 def test_wrong_fields_are_named(field: str, value: object, problem: str) -> None:
@@ -123,7 +127,7 @@ def test_missing_fields_are_named(field: str) -> None:
 def test_labels_that_follow_no_polarity_are_refused() -> None:
     record = item_record(ITEM)
     del record["polarity"], record["prompt"]
-    record["examples"] = [ONE | {"label": "X"}, ONE | {"label": "Y"}]
+    record["examples"] = [EXAMPLE | {"label": "X"}, EXAMPLE | {"label": "Y"}]
     with pytest.raises(InputError, match="salient_task: the labels do not follow propn"):
         read_item(record, "here")
 
@@ -132,6 +136,6 @@ def test_a_finetuning_record_says_that_it_is_one() -> None:
     record = item_record(ITEM)
     cut = record["prompt"][: -len(" X")]
     del record["setting"]
-    found = read_item(record | {"finetune_prompt": cut, "finetune_completion": record["prompt"][-2:]}, "x")
-    assert isinstance(found, Prompt)
-    assert found.setting == "ft_train"
+    item = read_item(record | {"finetune_prompt": cut, "finetune_completion": record["prompt"][-2:]}, "x")
+    assert isinstance(item, Prompt)
+    assert item.setting == "ft_train"

@@ -119,13 +119,13 @@ TOKENS = st.sampled_from(["X", " X", "X ", "\nX", "'X'", "Y", " Y", "\tY", "x", 
     st.sampled_from("XY"),
     st.sampled_from(TIES),
 )
-def test_plain_computation_agrees(found: dict[str, float], gold: str, tie: str) -> None:
-    entries = [(token, log(probability)) for token, probability in found.items()]
+def test_plain_computation_agrees(probabilities: dict[str, float], gold: str, tie: str) -> None:
+    entries = [(token, log(probability)) for token, probability in probabilities.items()]
     sums: dict[str, float] = {}
-    for token, probability in found.items():
+    for token, probability in probabilities.items():
         sums[token.strip(" \t\n\r'\"")] = sums.get(token.strip(" \t\n\r'\""), 0) + probability
     reading = read_table(entries, gold, "strip", tie)  # type: ignore[arg-type]
-    whole = max(1, sum(found.values()))
+    whole = max(1, sum(probabilities.values()))
     assert reading.p_x == pytest.approx(sums.get("X", 0) / whole)
     assert reading.p_y == pytest.approx(sums.get("Y", 0) / whole)
     if not reading.tie and sums:

@@ -67,29 +67,31 @@ def test_simulation_agrees_with_enumeration_within_four_standard_errors() -> Non
     episodes = 100_000
     for seed in (1, 2):
         for exact, simulated in zip(exact_curve(12), simulated_curve(episodes, seed, 12), strict=True):
-            for one, other in zip(exact, simulated, strict=True):
-                assert abs(one - other) <= 4 * math.sqrt(0.25 / episodes)
+            for value, other in zip(exact, simulated, strict=True):
+                assert abs(value - other) <= 4 * math.sqrt(0.25 / episodes)
 
 
 def test_generated_episodes_are_as_hard_as_the_curve_says() -> None:
     thought = [beliefs(prompt) for prompt in generate_multiple(5)]
     for k in range(1, 9):
-        found = fmean(one[k - 1].bayes for one in thought)
-        assert abs(found - exact_curve().bayes[k - 1]) <= 4 * math.sqrt(0.25 / len(thought))
+        mean = fmean(beliefs_by_k[k - 1].bayes for beliefs_by_k in thought)
+        assert abs(mean - exact_curve().bayes[k - 1]) <= 4 * math.sqrt(0.25 / len(thought))
 
 
 @pytest.mark.skipif(not EXPECTED.is_file(), reason=f"no checks at {EXPECTED}; set ASKBACK_SHARED")
 def test_the_given_check_of_setting_4_2() -> None:
-    checks = {one["id"]: one for one in json.loads(EXPECTED.read_text(encoding="utf-8"))}
+    checks = {check["id"]: check for check in json.loads(EXPECTED.read_text(encoding="utf-8"))}
     withheld, given = checks["C2.oracle_4.2"]["reproduced"]
     for kind, value in (("uninformative", withheld), ("informative", given)):
         prompts = generate_instruction(0, kind)
-        assert fmean(beliefs(one)[2].bayes for one in prompts) == value
+        assert fmean(beliefs(prompt)[2].bayes for prompt in prompts) == value
 
 
 def test_an_informative_instruction_is_told_from_the_first_label_on() -> None:
     for prompt in generate_multiple(0, "informative", per_cell=1):
-        assert all(one.identified and one.bayes == 1 and one.p_gold == 1 for one in beliefs(prompt))
+        assert all(
+            belief.identified and belief.bayes == 1 and belief.p_gold == 1 for belief in beliefs(prompt)
+        )
 
 
 @settings(max_examples=60)
@@ -99,17 +101,18 @@ def test_a_posterior_is_what_the_labels_leave(seed: int, feature: str, form: str
     for belief in beliefs(prompt):
         seen = prompt.examples[: belief.k - 1]
         fitting = [
-            one
-            for one in hypotheses(prompt.pair)
-            if all(one.label(each.a, each.b) == each.label for each in seen)
+            hypothesis
+            for hypothesis in hypotheses(prompt.pair)
+            if all(hypothesis.label(each.a, each.b) == each.label for each in seen)
         ]
         assert belief.posterior == {
-            one: (1 / len(fitting) if one in fitting else 0.0) for one in hypotheses(prompt.pair)
+            hypothesis: (1 / len(fitting) if hypothesis in fitting else 0.0)
+            for hypothesis in hypotheses(prompt.pair)
         }
         assert prompt.hypothesis in fitting
         assert belief.identified == (len(fitting) == 1)
         example = prompt.examples[belief.k - 1]
-        says_x = sum(one.label(example.a, example.b) == "X" for one in fitting) / len(fitting)
+        says_x = sum(hypothesis.label(example.a, example.b) == "X" for hypothesis in fitting) / len(fitting)
         assert belief.p_x == pytest.approx(says_x)
         right = says_x if example.label == "X" else 1 - says_x
         assert belief.p_gold == pytest.approx(right)

@@ -74,7 +74,7 @@ def records() -> list[tuple[str, dict[str, Any]]]:
     if not PUBLISHED.is_file():
         return []
     document = json.loads(PUBLISHED.read_text(encoding="utf-8"))
-    return [(name, one) for name, group in document.items() for one in group["prompts"]]
+    return [(name, record) for name, group in document.items() for record in group["prompts"]]
 
 
 def test_the_arrow_format() -> None:
@@ -145,7 +145,7 @@ def test_an_ambiguous_text_names_what_fits() -> None:
     with pytest.raises(AmbiguousTextError) as caught:
         prompt_from_text(text, id="x")
     assert "subject (human is X), or location (indoor is X)" in str(caught.value)
-    assert [one.feature for one in caught.value.hypotheses] == ["subject", "location"]
+    assert [hypothesis.feature for hypothesis in caught.value.hypotheses] == ["subject", "location"]
     # Until a sentence tells, even the pair may be open.
     with pytest.raises(AmbiguousTextError) as caught:
         prompt_from_text(f"{HEAD}\nThe critic is in the theatre.\n>X", id="x")
@@ -262,9 +262,9 @@ def test_published_prompts_are_rebuilt_and_read(number: int) -> None:
     else:
         assert (again.format, again.instruction) == (record["format"], record["instruction"])
         assert (again.pair, again.salient) == (record["construction_type"], record["salient_task"])
-        coded = [(one.sentence, one.a, one.b, one.label) for one in again.examples]
+        coded = [(example.sentence, example.a, example.b, example.label) for example in again.examples]
         fields = ("sentence", "task_a", "task_b", "label")
-        assert coded == [tuple(one[name] for name in fields) for one in record["examples"]]
+        assert coded == [tuple(example[name] for name in fields) for example in record["examples"]]
     if "finetune_prompt" in record:
         last = len(prompt.examples)
         assert shown_text(prompt, last) == record["finetune_prompt"]

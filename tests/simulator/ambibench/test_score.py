@@ -51,36 +51,36 @@ def test_right_wrong_invalid_and_small_letters() -> None:
 
 
 def test_turns_that_answer_nothing_do_not_count() -> None:
-    said = [turn(0, "yes", kind="consent"), turn(1, "ready", kind="ready")]
-    said += [turn(2, EPISODE.examples[0].label, kind="answer", k=1, person=True)]
-    (one,) = score_trials(EPISODE, said)
-    assert (one.k, one.correct, one.oracle) == (1, 1, 0.5)
-    assert values(score_rows("e", EPISODE, said[:2])) == {}
+    turns = [turn(0, "yes", kind="consent"), turn(1, "ready", kind="ready")]
+    turns += [turn(2, EPISODE.examples[0].label, kind="answer", k=1, person=True)]
+    (trial,) = score_trials(EPISODE, turns)
+    assert (trial.k, trial.correct, trial.oracle) == (1, 1, 0.5)
+    assert values(score_rows("e", EPISODE, turns[:2])) == {}
 
 
 def test_a_table_is_read_by_the_mode_that_is_asked_for() -> None:
     gold = SINGLE.examples[2].label
     table = [["so", log(0.5)], [gold, log(0.2)], [f" {gold}", log(0.2)]]
-    said = [turn(0, "so", kind="answer", k=3, table=table)]
-    assert values(score_rows("e", SINGLE, said))["accuracy"] == 0
-    assert values(score_rows("e", SINGLE, said, mode="forced"))["accuracy"] == 1
-    (trial,) = score_trials(SINGLE, said)
+    turns = [turn(0, "so", kind="answer", k=3, table=table)]
+    assert values(score_rows("e", SINGLE, turns))["accuracy"] == 0
+    assert values(score_rows("e", SINGLE, turns, mode="forced"))["accuracy"] == 1
+    (trial,) = score_trials(SINGLE, turns)
     assert trial.p_valid == pytest.approx(0.4) and not trial.valid
-    assert {row.version for row in score_rows("e", SINGLE, said, tie="half")} == {"1-strip-half"}
+    assert {row.version for row in score_rows("e", SINGLE, turns, tie="half")} == {"1-strip-half"}
 
 
 def test_buckets_are_sorted_by_rule_and_names_by_raters() -> None:
     bucket, named = generate_aws(0, per_name=1)[0], generate_verbalise(0, per_cell=1)[0]
-    said = [turn(0, " aws s3 mb s3://bucket-for-x --region us-east-1", kind="text")]
-    assert category(bucket, said) == "other"
-    assert values(score_rows("e", bucket, said)) == {"same": 0, "other": 1, "invalid": 0}
-    told = [turn(0, "leaders", kind="text")]
-    assert score_rows("e", named, told) == ()
+    turns = [turn(0, " aws s3 mb s3://bucket-for-x --region us-east-1", kind="text")]
+    assert category(bucket, turns) == "other"
+    assert values(score_rows("e", bucket, turns)) == {"same": 0, "other": 1, "invalid": 0}
+    named_turns = [turn(0, "leaders", kind="text")]
+    assert score_rows("e", named, named_turns) == ()
 
-    def mark(rater: str, found: str) -> Judgment:
-        return Judgment(id=rater, episode_id="e", annotator=rater, kind=KIND, value={"category": found})
+    def mark(rater: str, value: str) -> Judgment:
+        return Judgment(id=rater, episode_id="e", annotator=rater, kind=KIND, value={"category": value})
 
-    one, other, third = mark("ann", "correct"), mark("ben", "other"), mark("cyd", "correct")
-    assert category(named, told, [one]) == "correct"
-    assert category(named, told, [one, other]) is None
-    assert values(score_rows("e", named, told, [one, other, third])) == {"named": 1}
+    first, other, third = mark("ann", "correct"), mark("ben", "other"), mark("cyd", "correct")
+    assert category(named, named_turns, [first]) == "correct"
+    assert category(named, named_turns, [first, other]) is None
+    assert values(score_rows("e", named, named_turns, [first, other, third])) == {"named": 1}

@@ -50,8 +50,8 @@ def test_sentences_of_each_template(text: str, expected: tuple[str, bool, bool])
 
 
 def test_a_person_in_a_place_fits_two_pairs() -> None:
-    found = readings("The critic is in the theatre.")
-    assert [(one.pair, one.a, one.b) for one in found] == [
+    read = readings("The critic is in the theatre.")
+    assert [(reading.pair, reading.a, reading.b) for reading in read] == [
         ("subject_location", True, True),
         ("propn_negation", False, True),
     ]

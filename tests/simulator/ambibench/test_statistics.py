@@ -24,18 +24,18 @@ from simulator.ambibench.statistics import LISTS, balance_findings, statistics
 
 EPISODES = generate_multiple(11, per_cell=20)
 GROUPED = generate_instruction(11, per_cell=60)
-CONTROL = [one for pair in PAIR_NAMES for one in generate_finetune(11, pair, "control")]
+CONTROL = [prompt for pair in PAIR_NAMES for prompt in generate_finetune(11, pair, "control")]
 
 Change = Callable[[Prompt, Random], Prompt]
 
 
 def changed(prompts: list[Prompt] | tuple[Prompt, ...], change: Change) -> list[Prompt]:
     random = Random(0)
-    return [change(one, random) for one in prompts]
+    return [change(prompt, random) for prompt in prompts]
 
 
 def failing(prompts: list[Prompt], **options: object) -> set[str]:
-    return {f"{one.group}: {one.what}" for one in statistics(prompts, **options).failed}
+    return {f"{check.group}: {check.what}" for check in statistics(prompts, **options).failed}
 
 
 def each_example(prompt: Prompt, change: Callable[[Example], Example]) -> Prompt:
@@ -60,17 +60,17 @@ def test_encoding_says_what_the_sentences_say() -> None:
 
 @pytest.mark.parametrize("prompts", [EPISODES, GROUPED, CONTROL], ids=["episodes", "grouped", "control"])
 def test_generated_prompts_pass(prompts: list[Prompt]) -> None:
-    found = statistics(prompts, complete=True)
-    assert found.passed
-    assert found.failed == found.incomplete == found.outside == ()
-    assert found.prompts == found.tested == len(prompts)
-    assert len(found.checks) > 30
-    assert {one.name for one in found.lists} == set(LISTS)
+    result = statistics(prompts, complete=True)
+    assert result.passed
+    assert result.failed == result.incomplete == result.outside == ()
+    assert result.prompts == result.tested == len(prompts)
+    assert len(result.checks) > 30
+    assert {words.name for words in result.lists} == set(LISTS)
 
 
 def test_word_lists_are_counted() -> None:
-    found = {one.name: one.counts for one in statistics(EPISODES).lists}
-    expected = {name: Counter[str]() for name in found}
+    counted = {words.name: words.counts for words in statistics(EPISODES).lists}
+    expected = {name: Counter[str]() for name in counted}
     for prompt in EPISODES:
         for example in prompt.examples:
             read = read_sentence(example.sentence, prompt.pair)
@@ -84,172 +84,181 @@ def test_word_lists_are_counted() -> None:
             else:
                 expected["proper" if read.a else "common"][read.words["a"]] += 1
                 expected["affirmation" if read.b else "negation"][read.words["b"]] += 1
-    assert found == expected
-    assert all(list(counts) == list(slot_words(name)) for name, counts in found.items())
+    assert counted == expected
+    assert all(list(counts) == list(slot_words(name)) for name, counts in counted.items())
 
 
 def test_cells_and_repeats() -> None:
-    found = statistics(EPISODES)
-    assert found.cells["prompts"].sum() == 240
-    assert found.cells["examples"].sum() == found.sentences == 4800
-    assert Counter(zip(found.cells["feature"], found.cells["format"], strict=True)) == {
+    result = statistics(EPISODES)
+    assert result.cells["prompts"].sum() == 240
+    assert result.cells["examples"].sum() == result.sentences == 4800
+    assert Counter(zip(result.cells["feature"], result.cells["format"], strict=True)) == {
         (feature, form): 2 for feature in FEATURES for form in FORMATS
     }
-    assert list(found.repeats["possible"]) == [400, 400, 2000]
+    assert list(result.repeats["possible"]) == [400, 400, 2000]
     sentences = {
         pair: [e.sentence for p in EPISODES if p.pair == pair for e in p.examples] for pair in PAIR_NAMES
     }
-    for one in found.repeats.itertuples():
-        assert (one.seen, one.different) == (1600, len(set(sentences[one.pair])))
+    for repeat in result.repeats.itertuples():
+        assert (repeat.seen, repeat.different) == (1600, len(set(sentences[repeat.pair])))
 
 
 def test_a_word_that_never_comes_is_missed_if_there_are_enough_sentences() -> None:
     def without_boars(prompt: Prompt, random: Random) -> Prompt:
-        return each_example(prompt, lambda one: replace(one, sentence=one.sentence.replace("boar", "worm")))
+        return each_example(
+            prompt, lambda example: replace(example, sentence=example.sentence.replace("boar", "worm"))
+        )
 
     short = statistics(changed(EPISODES, without_boars)).incomplete
-    assert [(one.name, one.unseen) for one in short] == [("animal", ("boar",))]
+    assert [(words.name, words.unseen) for words in short] == [("animal", ("boar",))]
     few = statistics(changed(EPISODES[:3], without_boars))
     assert not few.incomplete
-    assert any(one.unseen for one in few.lists)
+    assert any(words.unseen for words in few.lists)
 
 
 def test_a_sentence_outside_the_templates_is_found() -> None:
-    odd = each_example(EPISODES[0], lambda one: replace(one, sentence="The cat is in the house."))
-    found = statistics([odd, *EPISODES[1:]])
-    assert found.outside == ("The cat is in the house.",)
-    assert not found.passed
+    odd = each_example(EPISODES[0], lambda example: replace(example, sentence="The cat is in the house."))
+    result = statistics([odd, *EPISODES[1:]])
+    assert result.outside == ("The cat is in the house.",)
+    assert not result.passed
 
 
 def test_codes_that_differ_from_the_sentence_are_found() -> None:
-    one, *rest = EPISODES
-    first = replace(one.examples[0], a=not one.examples[0].a)
-    found = statistics([replace(one, examples=(first, *one.examples[1:])), *rest])
-    assert found.miscoded == 1
-    assert not found.passed
+    prompt, *rest = EPISODES
+    first = replace(prompt.examples[0], a=not prompt.examples[0].a)
+    result = statistics([replace(prompt, examples=(first, *prompt.examples[1:])), *rest])
+    assert result.miscoded == 1
+    assert not result.passed
 
 
 def test_a_loaded_polarity_is_found() -> None:
     def turn(prompt: Prompt, random: Random) -> Prompt:
         if prompt.x_is:
             return prompt
-        flipped = each_example(prompt, lambda one: replace(one, label="XY"[one.label == "X"]))
+        flipped = each_example(prompt, lambda example: replace(example, label="XY"[example.label == "X"]))
         return replace(flipped, x_is=True)
 
-    found = failing(changed(EPISODES, turn))
-    assert {f"polarity: {name} is X" for name in ("subject: human", "pronoun: he")} <= found
+    failed = failing(changed(EPISODES, turn))
+    assert {f"polarity: {name} is X" for name in ("subject: human", "pronoun: he")} <= failed
 
 
 def test_dependent_features_are_found() -> None:
     def doubled(prompt: Prompt, random: Random) -> Prompt:
         # Half of the sentences whose features differ are replaced by the one before.
-        kept = [prompt.examples[0]]
-        for one in prompt.examples[1:]:
-            kept.append(kept[-1] if one.a != one.b and random.random() < 0.5 else one)
-        return replace(prompt, examples=tuple(kept))
+        examples = [prompt.examples[0]]
+        for example in prompt.examples[1:]:
+            examples.append(examples[-1] if example.a != example.b and random.random() < 0.5 else example)
+        return replace(prompt, examples=tuple(examples))
 
-    found = failing(changed(EPISODES, doubled))
+    failed = failing(changed(EPISODES, doubled))
     for pair in PAIR_NAMES:
-        assert {f"{pair}: two examples are one sentence", f"{pair}: the two features"} <= found
+        assert {f"{pair}: two examples are one sentence", f"{pair}: the two features"} <= failed
 
 
 def test_labels_that_depend_on_the_position_are_found() -> None:
     def by_label(prompt: Prompt, random: Random) -> Prompt:
-        return replace(prompt, examples=tuple(sorted(prompt.examples, key=lambda one: one.label)))
+        return replace(prompt, examples=tuple(sorted(prompt.examples, key=lambda example: example.label)))
 
-    found = failing(changed(EPISODES, by_label))
-    assert {"labels: label and position", "labels: label and the one before it"} <= found
+    failed = failing(changed(EPISODES, by_label))
+    assert {"labels: label and position", "labels: label and the one before it"} <= failed
 
 
 def test_words_that_tell_the_label_are_found() -> None:
     def at_home(prompt: Prompt, random: Random) -> Prompt:
-        def move(one: Example) -> Example:
-            told = one.sentence.replace("museum", "house") if one.label == "X" else one.sentence
-            return replace(one, sentence=told)
+        def move(example: Example) -> Example:
+            sentence = (
+                example.sentence.replace("museum", "house") if example.label == "X" else example.sentence
+            )
+            return replace(example, sentence=sentence)
 
         return each_example(prompt, move)
 
-    found = failing(changed(EPISODES, at_home))
-    assert {"religious_pronoun: label and place", "propn_negation: label and place"} <= found
+    failed = failing(changed(EPISODES, at_home))
+    assert {"religious_pronoun: label and place", "propn_negation: label and place"} <= failed
 
 
 def test_words_that_stand_together_are_found() -> None:
     def pairs(prompt: Prompt, random: Random) -> Prompt:
-        def marry(one: Example) -> Example:
-            if one.sentence.endswith("the pope."):
-                start = one.sentence.split(" is in ")[0]
-                return replace(one, sentence=f"{start} is in the house with the pope.")
-            return one
+        def marry(example: Example) -> Example:
+            if example.sentence.endswith("the pope."):
+                start = example.sentence.split(" is in ")[0]
+                return replace(example, sentence=f"{start} is in the house with the pope.")
+            return example
 
         return each_example(prompt, marry)
 
-    found = failing(changed(EPISODES, pairs))
-    assert "religious_pronoun: words of religious and place" in found
+    failed = failing(changed(EPISODES, pairs))
+    assert "religious_pronoun: words of religious and place" in failed
 
 
 def test_loaded_group_order_and_query_are_found() -> None:
-    same = [one for one in GROUPED if one.examples[0].a and one.examples[2].a]
-    found = failing(same)
-    assert "subject_location: both values true come first" in found
-    assert "subject_location: the query is human and outdoor" in found
+    same = [prompt for prompt in GROUPED if prompt.examples[0].a and prompt.examples[2].a]
+    failed = failing(same)
+    assert "subject_location: both values true come first" in failed
+    assert "subject_location: the query is human and outdoor" in failed
 
 
 def test_broken_grouping_is_found() -> None:
     swapped = replace(GROUPED[0], examples=GROUPED[0].examples[::-1])
-    found = failing([swapped, *GROUPED[1:]])
-    assert "groups: two opposite groups, then a query that breaks them" in found
+    failed = failing([swapped, *GROUPED[1:]])
+    assert "groups: two opposite groups, then a query that breaks them" in failed
     short = replace(GROUPED[0], examples=GROUPED[0].examples[:2])
     assert "groups: two opposite groups, then a query that breaks them" in failing([short, *GROUPED[1:]])
 
 
 def test_a_label_that_comes_first_too_often_is_found() -> None:
-    found = failing([one for one in GROUPED if one.examples[0].label == "X"])
-    assert "labels: the first label is X" in found
+    failed = failing([prompt for prompt in GROUPED if prompt.examples[0].label == "X"])
+    assert "labels: the first label is X" in failed
 
 
 def test_the_published_programs_control_is_found_out() -> None:
     reference = [
-        one for pair in PAIR_NAMES for one in generate_finetune(11, pair, "control", control="reference")
+        prompt
+        for pair in PAIR_NAMES
+        for prompt in generate_finetune(11, pair, "control", control="reference")
     ]
-    found = failing(reference)
+    failed = failing(reference)
     assert {
         "control: the other feature is constant in a prompt",
         "control: label and the one before it",
-    } <= found
+    } <= failed
 
 
 def test_a_missing_format_is_found_in_a_whole_sample_only() -> None:
-    arrows = [one for one in EPISODES if one.format == "arrow"]
+    arrows = [prompt for prompt in EPISODES if prompt.format == "arrow"]
     assert "design: formats" in failing(arrows, complete=True)
     assert statistics(arrows).passed
-    humans = [one for one in EPISODES if one.salient == "subject"]
+    humans = [prompt for prompt in EPISODES if prompt.salient == "subject"]
     assert {"design: pairs", "design: subject is salient, not location"} <= failing(humans, complete=True)
     assert statistics(humans).passed
 
 
 def test_paired_prompts_count_once_in_tests() -> None:
     wug = generate_multiple(11, "wug", per_cell=20)
-    held_out = [one for pair in PAIR_NAMES for one in generate_evaluation(11, pair, per_cell=20)]
-    found = statistics([*EPISODES, *wug, *held_out])
-    assert (found.prompts, found.tested) == (720, 240)
-    assert found.sentences == 3 * 4800
-    assert found.passed
+    held_out = [prompt for pair in PAIR_NAMES for prompt in generate_evaluation(11, pair, per_cell=20)]
+    result = statistics([*EPISODES, *wug, *held_out])
+    assert (result.prompts, result.tested) == (720, 240)
+    assert result.sentences == 3 * 4800
+    assert result.passed
 
 
 def test_all_settings_together_pass() -> None:
     prompts = [*EPISODES, *GROUPED, *CONTROL, *generate_verbalise(11)]
-    found = statistics(prompts)
-    assert found.passed
-    assert found.tested == len(prompts)
+    result = statistics(prompts)
+    assert result.passed
+    assert result.tested == len(prompts)
 
 
 def test_the_oracle_of_grouped_prompts() -> None:
-    told = generate_instruction(11, "informative", per_cell=10)
-    found = statistics([*GROUPED, *told])
-    assert found.oracle == {"uninformative": 0.5, "informative": 1.0}
-    assert found.oracle_agrees
+    informative = generate_instruction(11, "informative", per_cell=10)
+    result = statistics([*GROUPED, *informative])
+    assert result.oracle == {"uninformative": 0.5, "informative": 1.0}
+    assert result.oracle_agrees
     # A query that breaks no group tells less than it must: the oracle knows.
-    easy = [replace(one, examples=(one.examples[0], one.examples[1], one.examples[0])) for one in GROUPED]
+    easy = [
+        replace(prompt, examples=(prompt.examples[0], prompt.examples[1], prompt.examples[0]))
+        for prompt in GROUPED
+    ]
     assert statistics(easy).oracle == {"uninformative": 1.0}
     assert not statistics(easy).oracle_agrees
     assert statistics(EPISODES).oracle == {}
@@ -265,10 +274,10 @@ def test_few_prompts_pass() -> None:
 
 
 def test_findings_are_sentences() -> None:
-    loaded = [one for one in EPISODES if one.x_is]
-    found = balance_findings(loaded)
-    assert any(re_.startswith("polarity, subject: human is X: 1, n = ") for re_ in found)
-    assert all("p = " in one for one in found)
+    loaded = [prompt for prompt in EPISODES if prompt.x_is]
+    findings = balance_findings(loaded)
+    assert any(re_.startswith("polarity, subject: human is X: 1, n = ") for re_ in findings)
+    assert all("p = " in finding for finding in findings)
     assert balance_findings(EPISODES) == ()
 
 

@@ -39,8 +39,8 @@ def test_a_drawn_sample_passes_and_is_shown() -> None:
 
 
 def test_so_many_sentences_are_drawn_or_a_few_more() -> None:
-    for wanted, drawn in ((1, 240), (240, 240), (241, 480)):
-        episodes, prompts = sample_statistics(wanted, 0).values()
+    for asked, drawn in ((1, 240), (240, 240), (241, 480)):
+        episodes, prompts = sample_statistics(asked, 0).values()
         assert episodes.sentences == drawn
         assert prompts.prompts == 24
 
@@ -50,7 +50,12 @@ def test_json() -> None:
     episodes, prompts = json.loads(result.output).values()
     assert episodes["passed"] and prompts["passed"]
     assert prompts["oracle"] == {"uninformative": 0.5, "informative": 1.0}
-    assert {one["name"]: set(one) for one in episodes["lists"]}["human"] == {"name", "counts", "unseen", "p"}
+    assert {words["name"]: set(words) for words in episodes["lists"]}["human"] == {
+        "name",
+        "counts",
+        "unseen",
+        "p",
+    }
 
 
 def test_a_file(tmp_path: Path) -> None:
@@ -63,14 +68,14 @@ def test_a_file(tmp_path: Path) -> None:
 
 def test_a_loaded_file_fails(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    write_lines(path, map(item_line, [one for one in generate_multiple(0, per_cell=30) if one.x_is]))
+    write_lines(path, map(item_line, [prompt for prompt in generate_multiple(0, per_cell=30) if prompt.x_is]))
     result = stats("--data", str(path))
     assert result.exit_code == 1
     assert re.search(r"^WRONG +polarity: subject: human is X \(p = ", result.output, re.M)
     result = stats("--data", str(path), "--json")
     assert result.exit_code == 1
-    (found,) = json.loads(result.output).values()
-    assert found["passed"] is False
+    (checked,) = json.loads(result.output).values()
+    assert checked["passed"] is False
     # Whoever wants no test to fail can ask for that.
     assert stats("--data", str(path), "--alpha", "0").exit_code == 0
 

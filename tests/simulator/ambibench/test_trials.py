@@ -13,10 +13,10 @@ from simulator.ambibench.prompt import trials, whole_text
 
 
 def test_labels_are_asked_for_where_the_setting_says() -> None:
-    assert [one.k for one in trials(generate_instruction(0, per_cell=1)[0])] == [3]
-    assert [one.k for one in trials(generate_multiple(0, per_cell=1)[0])] == list(range(1, 21))
+    assert [trial.k for trial in trials(generate_instruction(0, per_cell=1)[0])] == [3]
+    assert [trial.k for trial in trials(generate_multiple(0, per_cell=1)[0])] == list(range(1, 21))
     train = generate_finetune(0, "propn_negation")[20]
-    assert [one.k for one in trials(train)] == [len(train.examples)]
+    assert [trial.k for trial in trials(train)] == [len(train.examples)]
 
 
 def test_a_trial_shows_right_labels_before_it_and_nothing_after() -> None:
@@ -28,7 +28,7 @@ def test_a_trial_shows_right_labels_before_it_and_nothing_after() -> None:
             assert whole[len(trial.text) : trial.offset + 1].strip() == trial.gold
             later = [example.sentence for example in prompt.examples[trial.k :]]
             shown = {example.sentence for example in prompt.examples[: trial.k]}
-            assert not any(one in trial.text for one in later if one not in shown)
+            assert not any(sentence in trial.text for sentence in later if sentence not in shown)
 
 
 def test_free_text_has_no_label_and_nothing_to_score() -> None:

@@ -41,14 +41,14 @@ def log(tmp_path_factory):
         ("n", AMBIK, {"robot": "offline/never-asks", "user": "offline/item"}, pairs, {"questions": 1}),
     ]
     for name, machine, seats, items, options in played:
-        wanted = RunRequest(
+        request = RunRequest(
             machine=machine,
             seats=seats,
             items=items,
             settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, engine=HERE),
             options=options,
         )
-        play(wanted, Console(quiet=True))
+        play(request, Console(quiet=True))
     return path
 
 

@@ -46,17 +46,17 @@ def test_in_clarq_a_question_asks_after_the_opening_and_is_useful_if_it_brings_a
         ("Tell me about the cellar.", "2"),
         ("Thank you. Goodbye!", ""),
     )
-    told = clarq_record(lamp, {}, turns, ())
-    assert (told.questions, told.useful, told.need) == (4, 2, "person")
-    assert told.right is False
-    assert told.right_before is None
+    record = clarq_record(lamp, {}, turns, ())
+    assert (record.questions, record.useful, record.need) == (4, 2, "person")
+    assert record.right is False
+    assert record.right_before is None
 
 
 def test_in_clarq_whoever_gets_everything_is_right(lamp):
     turns = _dialogue(lamp, *((f"And number {node.index}?", node.index) for node in lamp.tree.nodes))
-    told = clarq_record(lamp, {}, turns, ())
-    assert (told.questions, told.useful, told.right) == (5, 5, True)
-    assert told.decisions == (("person", True),)
+    record = clarq_record(lamp, {}, turns, ())
+    assert (record.questions, record.useful, record.right) == (5, 5, True)
+    assert record.decisions == (("person", True),)
 
 
 def test_in_clarq_who_asks_on_when_all_is_given_asks_for_nothing(lamp):
@@ -85,8 +85,8 @@ def test_in_clarq_who_stops_while_something_is_open_has_not_asked_when_it_was_ne
 
 def test_in_clarq_nothing_was_asked_where_the_task_was_never_told(lamp):
     turns = [Turn(episode_id="e", number=0, seat="provider", text="Hello?")]
-    told = clarq_record(lamp, {}, turns, ())
-    assert (told.questions, told.useful) == (0, 0)
+    record = clarq_record(lamp, {}, turns, ())
+    assert (record.questions, record.useful) == (0, 0)
 
 
 @pytest.mark.each(
@@ -109,11 +109,11 @@ def test_in_clarq_what_is_answered_with_a_node_was_a_question():
 
 
 def test_in_handmethat_the_level_says_what_is_open_and_a_question_is_useful_if_less_fits_after_it(reader):
-    found = read_asking(reader, ["h"]).askings
+    askings = read_asking(reader, ["h"]).askings
     needs = {"level 1": "nothing", "level 4": "person"}
-    assert all(one.record.need == needs[one.record.kind] for one in found)
-    assert all(one.record.questions == 1 and one.record.price > 0 for one in found)
-    assert [one.record.useful for one in found if one.record.kind == "level 1"] == [0, 0]
+    assert all(asking.record.need == needs[asking.record.kind] for asking in askings)
+    assert all(asking.record.questions == 1 and asking.record.price > 0 for asking in askings)
+    assert [asking.record.useful for asking in askings if asking.record.kind == "level 1"] == [0, 0]
     task = load_tasks(levels=[4])[0]
     turns = next(
         played.turns for played in reader.turns_of_run("h") if played.turns[0].payload["kind"] == "utterance"
@@ -132,14 +132,14 @@ def test_in_handmethat_the_price_is_of_the_questions_that_were_answered(reader):
         [turn.payload["kind"] for turn in played.turns],
     )
     broken_off = played.turns[: kinds.index("question") + 1]
-    told = handmethat_record(task, {}, broken_off, ())
-    assert (told.questions, told.price) == (0, 0)
+    record = handmethat_record(task, {}, broken_off, ())
+    assert (record.questions, record.price) == (0, 0)
 
 
 def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
-    found = read_asking(reader, ["h0"]).askings
-    assert not any(one.record.may_ask for one in found)
-    (row,) = rows(found)
+    askings = read_asking(reader, ["h0"]).askings
+    assert not any(asking.record.may_ask for asking in askings)
+    (row,) = rows(askings)
     assert row.robot == "offline/asker (sees all)"
     assert row.when_needed is None
     assert row.questions is None
@@ -147,19 +147,23 @@ def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
 
 
 def test_in_ambik_the_type_says_what_is_open(reader):
-    for one in read_asking(reader, ["k"]).askings:
+    for asking in read_asking(reader, ["k"]).askings:
         needs = {"preferences": "person", "common sense": "inferred", "safety": "inferred"}
-        assert one.record.need == needs.get(one.record.kind, "nothing")
+        assert asking.record.need == needs.get(asking.record.kind, "nothing")
     pairs = load_pairs("builtin", "all")
-    items = {one.id: one for one in pair_items(pairs[:10])}
+    items = {item.id: item for item in pair_items(pairs[:10])}
     for episode, turns in reader.turns_of_run("k"):
-        told = ambik_record(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
-        assert told.questions == sum(turn.payload.get("kind") == "answer" for turn in turns)
+        record = ambik_record(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
+        assert record.questions == sum(turn.payload.get("kind") == "answer" for turn in turns)
 
 
 def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
-    pair = next(one for one in load_pairs("builtin", "all") if one.type == "preferences" and one.shortlist)
-    item = next(one for one in pair_items([pair]) if one.member == "ambiguous")
+    pair = next(
+        candidate
+        for candidate in load_pairs("builtin", "all")
+        if candidate.type == "preferences" and candidate.shortlist
+    )
+    item = next(candidate for candidate in pair_items([pair]) if candidate.member == "ambiguous")
 
     def turns(answer, after):
         payloads = [
@@ -172,10 +176,12 @@ def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
             for number, (seat, text, payload) in enumerate(payloads)
         ]
 
-    wanted = ", ".join(one.alternatives[0].text for one in pair.intent.concepts if not one.negative)
-    assert ambik_useful(item, turns(f"The {wanted}.", "Do something.")) == 1
+    preferred = ", ".join(
+        concept.alternatives[0].text for concept in pair.intent.concepts if not concept.negative
+    )
+    assert ambik_useful(item, turns(f"The {preferred}.", "Do something.")) == 1
     # What is done in the end is told as right or wrong; an answer that tells nothing is of no use.
-    assert ambik_useful(item, turns("That one.", f"Do it with the {wanted}.")) == 0
+    assert ambik_useful(item, turns("That one.", f"Do it with the {preferred}.")) == 0
     assert ambik_useful(item, turns("I do not mind.", "Do something.")) == 0
     assert ambik_useful(item, turns("That one.", "")[:1]) is None
 

@@ -17,7 +17,7 @@ _NUMBER = count()
 
 
 def _asking(need, questions, *, right=None, before=None, useful=None, robot="r", kind="k", item=None, **more):
-    told = Asked(
+    record = Asked(
         kind=kind,
         need={True: "person", False: "nothing"}.get(need, need),
         questions=questions,
@@ -35,7 +35,7 @@ def _asking(need, questions, *, right=None, before=None, useful=None, robot="r",
         robot=robot,
         user="u",
         seat=robot,
-        record=told,
+        record=record,
     )
 
 
@@ -60,7 +60,7 @@ def test_items_that_hang_together_are_one_draw_and_counted_each():
 
 
 def test_measures_say_how_often_and_of_how_many():
-    found = [
+    askings = [
         _asking(True, 1, right=True, before=False, useful=1),
         _asking(True, 3, right=True, before=True, useful=0),
         _asking(True, 0, right=False, before=False),
@@ -69,7 +69,7 @@ def test_measures_say_how_often_and_of_how_many():
         _asking(None, 1, open=True),
         _asking(True, 0, right=False, may_ask=False),
     ]
-    (row,) = rows(found)
+    (row,) = rows(askings)
     assert (row.when_needed.value, row.when_needed.n) == (pytest.approx(2 / 3), 3)
     assert (row.when_not.value, row.when_not.n) == (0.5, 2)
     assert (row.decided.value, row.decided.n) == (0.6, 5)
@@ -82,15 +82,15 @@ def test_measures_say_how_often_and_of_how_many():
 
 
 def test_asking_is_told_corrected_for_chance_with_the_n_of_each_cell():
-    found = [
+    askings = [
         *(_asking("person", int(place < 3)) for place in range(4)),
         *(_asking("inferred", int(place < 1)) for place in range(5)),
         *(_asking("nothing", 0) for _ in range(5)),
         _asking(None, 1),
     ]
-    (row,) = rows(found)
+    (row,) = rows(askings)
     cells = [row.when_needed, row.when_inferred, row.when_nothing, row.when_not]
-    assert [(one.value, one.n) for one in cells] == [(0.75, 4), (0.2, 5), (0, 5), (0.1, 10)]
+    assert [(cell.value, cell.n) for cell in cells] == [(0.75, 4), (0.2, 5), (0, 5), (0.1, 10)]
     assert (row.youden.value, row.youden.n) == (pytest.approx(0.65), 14)
     assert row.youden.low < 0.65 < row.youden.high
     for always in (0, 1):
@@ -106,17 +106,17 @@ def test_a_share_that_does_not_vary_tells_as_much_as_it_has_seen():
     """Its n counts in the interval of J, whether the other share varies or not."""
     for asked_of_62 in (62, 40):
         needed = [_asking("person", int(place < asked_of_62)) for place in range(62)]
-        (one,), (two,) = (rows([*needed, *(_asking("nothing", 0) for _ in range(n))]) for n in (1, 20))
-        for row, n in ((one, 1), (two, 20)):
+        (few,), (many,) = (rows([*needed, *(_asking("nothing", 0) for _ in range(n))]) for n in (1, 20))
+        for row, n in ((few, 1), (many, 20)):
             ends = confint_proportions_2indep(asked_of_62, 62, 0, n, compare="diff", method="newcomb")
             assert row.youden[1:3] == pytest.approx(ends)
             assert row.youden.n == 62 + n
-        assert one.youden.low < two.youden.low - 0.1
+        assert few.youden.low < many.youden.low - 0.1
 
 
 def test_repeats_of_an_item_are_one_cluster():
-    found = [_asking("person", int(place < 10), right=True, item=f"i{place % 2}") for place in range(20)]
-    (row,) = rows(found)
+    askings = [_asking("person", int(place < 10), right=True, item=f"i{place % 2}") for place in range(20)]
+    (row,) = rows(askings)
     assert (row.episodes, row.when_needed.n, row.right.n, row.questions.n) == (20, 2, 2, 2)
 
 
@@ -126,29 +126,29 @@ def test_a_price_is_told_per_question():
 
 
 def test_the_printed_table_fits_a_page_and_the_figure_names_each_of_six_robots_once():
-    found = [
+    askings = [
         _asking(need, 1, robot=f"transformers/organisation/model-{number}-instruct", right=True, useful=1)
         for number in range(6)
         for need in ("person", "inferred", "nothing")
     ]
-    table = printed_table(rows(found))
+    table = printed_table(rows(askings))
     assert max(map(len, table.to_latex().splitlines())) < 150
-    figure = asking_figure(rows(found))
+    figure = asking_figure(rows(askings))
     (panel,) = figure.panels
     assert len(panel.marks) == 6
     assert all(max(map(len, mark.categories)) <= 8 for mark in panel.marks)
 
 
 def test_rows_are_told_by_robot_and_kind_people_first():
-    found = [
+    askings = [
         _asking(True, 1, robot="model", kind="b"),
         _asking(True, 1, robot="person", kind="a"),
         _asking(True, 1, robot="model", kind="a"),
     ]
-    assert [one.robot for one in rows(found)] == ["person", "model"]
-    kinds = [(one.robot, one.kind) for one in rows(found, by_kind=True)]
+    assert [row.robot for row in rows(askings)] == ["person", "model"]
+    kinds = [(row.robot, row.kind) for row in rows(askings, by_kind=True)]
     assert kinds == [("person", "a"), ("model", "a"), ("model", "b")]
-    assert {one.user for one in rows(found, by_user=True)} == {"u"}
+    assert {row.user for row in rows(askings, by_user=True)} == {"u"}
 
 
 def test_without_episodes_there_is_nothing_to_draw():

@@ -48,14 +48,16 @@ def test_a_run_of_another_benchmark_is_refused_by_its_name(tmp_path):
 
 
 def test_records_of_three_rooms_are_read_from_logged_turns(reader):
-    found = read_asking(reader, ["c", "h", "k", "k"])
-    assert found.left_out == {}
-    by_benchmark = {name: [one for one in found.askings if one.benchmark == name] for name in askable()}
-    assert [len(some) for some in by_benchmark.values()] == [2, 4, 20]
-    assert all(one.asked and one.record.need == "person" for one in by_benchmark["clarq"])
-    assert {one.record.kind for one in by_benchmark["handmethat"]} == {"level 1", "level 4"}
-    assert {one.robot for one in by_benchmark["handmethat"]} == {"offline/asker"}
-    assert {one.user for one in by_benchmark["ambik"]} == {"offline/item"}
+    read = read_asking(reader, ["c", "h", "k", "k"])
+    assert read.left_out == {}
+    by_benchmark = {
+        name: [asking for asking in read.askings if asking.benchmark == name] for name in askable()
+    }
+    assert [len(askings) for askings in by_benchmark.values()] == [2, 4, 20]
+    assert all(asking.asked and asking.record.need == "person" for asking in by_benchmark["clarq"])
+    assert {asking.record.kind for asking in by_benchmark["handmethat"]} == {"level 1", "level 4"}
+    assert {asking.robot for asking in by_benchmark["handmethat"]} == {"offline/asker"}
+    assert {asking.user for asking in by_benchmark["ambik"]} == {"offline/item"}
 
 
 def test_who_was_erased_and_what_has_not_ended_is_left_out_and_counted(log, tmp_path):
@@ -74,9 +76,9 @@ def test_who_was_erased_and_what_has_not_ended_is_left_out_and_counted(log, tmp_
             if place < 2:
                 writer.put(Ending(episode_id=episode.id, status="completed"))
     with LogReader(path) as reader:
-        found = read_asking(reader, ["k"])
-    assert found.left_out == {"erased": 1, "not ended": 1}
-    assert len(found.askings) == 1
+        read = read_asking(reader, ["k"])
+    assert read.left_out == {"erased": 1, "not ended": 1}
+    assert len(read.askings) == 1
 
 
 ASKS = {
@@ -108,8 +110,8 @@ def _broken_off(source, path, run, robot):
     assert not left
 
 
-def _decided(found):
-    return sum(len(one.record.decisions) for one in found.askings)
+def _decided(read):
+    return sum(len(asking.record.decisions) for asking in read.askings)
 
 
 @pytest.mark.parametrize(("run", "robot"), [("c", "seeker"), ("h", "robot"), ("k", "robot")])
@@ -121,32 +123,32 @@ def test_what_a_failing_seat_aborted_is_not_right_and_decides_nothing_but_what_w
     with LogReader(log) as reader:
         (whole,) = rows(read_asking(reader, [run]).askings)
     with LogReader(path) as reader:
-        found, without = read_asking(reader, [run]), read_asking(reader, [run], exclude_aborted=True)
-    (row,) = rows(found.askings)
-    assert found.aborted == without.aborted == {f"{robot}: it said nothing": 2}
+        counted, without = read_asking(reader, [run]), read_asking(reader, [run], exclude_aborted=True)
+    (row,) = rows(counted.askings)
+    assert counted.aborted == without.aborted == {f"{robot}: it said nothing": 2}
     assert (row.robot, row.episodes, row.aborted) == (whole.robot, whole.episodes, 2)
-    broken = [one for one in found.askings if one.record.aborted]
-    assert sorted(one.asked for one in broken) == [False, True]
-    assert [[each.asked for each in one.record.decisions] for one in broken if one.asked] == [[True]]
-    assert not any(one.record.decisions for one in broken if not one.asked)
-    assert not any(one.record.right or one.record.open for one in broken)
-    kept = rows(without.askings)
-    right = sum(one.right.value * one.right.n for one in kept if one.right)
+    broken = [asking for asking in counted.askings if asking.record.aborted]
+    assert sorted(asking.asked for asking in broken) == [False, True]
+    assert [[each.asked for each in asking.record.decisions] for asking in broken if asking.asked] == [[True]]
+    assert not any(asking.record.decisions for asking in broken if not asking.asked)
+    assert not any(asking.record.right or asking.record.open for asking in broken)
+    remaining = rows(without.askings)
+    right = sum(robot_row.right.value * robot_row.right.n for robot_row in remaining if robot_row.right)
     assert row.right.value * row.right.n == pytest.approx(right)
-    assert row.right.n == sum(one.right.n for one in kept if one.right) + 2
-    assert _decided(found) == _decided(without) + 1
-    assert not found.left_out and without.left_out == {"aborted": 2}
+    assert row.right.n == sum(robot_row.right.n for robot_row in remaining if robot_row.right) + 2
+    assert _decided(counted) == _decided(without) + 1
+    assert not counted.left_out and without.left_out == {"aborted": 2}
 
 
 def test_the_aborted_are_told_beside_the_table(log, tmp_path):
     path = tmp_path / "log.sqlite"
     _broken_off(log, path, "k", "robot")
-    told = CliRunner().invoke(cli, ["k", "--log", str(path)])
-    assert "2 aborted: robot: it said nothing" in told.output and "count as unsuccessful" in told.output
-    told = CliRunner().invoke(cli, ["k", "--log", str(path), "--exclude-aborted"])
-    assert "They are excluded from the scores" in told.output
-    told = json.loads(CliRunner().invoke(cli, ["k", "--log", str(path), "--json"]).stdout)
-    assert told["aborted"] == {"robot: it said nothing": 2} and told["rows"][0]["aborted"] == 2
+    result = CliRunner().invoke(cli, ["k", "--log", str(path)])
+    assert "2 aborted: robot: it said nothing" in result.output and "count as unsuccessful" in result.output
+    result = CliRunner().invoke(cli, ["k", "--log", str(path), "--exclude-aborted"])
+    assert "They are excluded from the scores" in result.output
+    document = json.loads(CliRunner().invoke(cli, ["k", "--log", str(path), "--json"]).stdout)
+    assert document["aborted"] == {"robot: it said nothing": 2} and document["rows"][0]["aborted"] == 2
 
 
 def test_one_table_over_all_rooms(log, tmp_path):
@@ -191,11 +193,11 @@ class _Counted:
             self.needed = member == "ambiguous" and pair["type"] == "preferences"
             self.questions = len(answers)
             self.before, self.after = (_realised(pair["intent"], acts[place]) for place in (0, -1))
-            new = [one for one in pair["intent"].split(", ") if not one.startswith("-")]
-            new = [one for one in new if not _realised(one, pair[member])]
-            told = any(_realised(one, text) for one in new for text in answers)
+            new = [concept for concept in pair["intent"].split(", ") if not concept.startswith("-")]
+            new = [concept for concept in new if not _realised(concept, pair[member])]
+            answered = any(_realised(concept, text) for concept in new for text in answers)
             # One question at most could be asked.
-            self.useful = int(bool(answers) and told)
+            self.useful = int(bool(answers) and answered)
 
 
 def _nodes(tree):
@@ -205,11 +207,11 @@ def _nodes(tree):
 def _realised(intent, text):
     """Spec 3, without its rules for what is malformed."""
 
-    def found(concept):
-        there = any(one.strip().lower() in text.lower() for one in concept.lstrip("-").split("|"))
+    def is_met(concept):
+        there = any(name.strip().lower() in text.lower() for name in concept.lstrip("-").split("|"))
         return there != concept.startswith("-")
 
-    return all(map(found, intent.split(", ")))
+    return all(map(is_met, intent.split(", ")))
 
 
 def _mean(values):
@@ -222,33 +224,38 @@ def test_the_report_has_what_plain_counting_gives(log, reader, run):
     counted = [_Counted(items[episode.item_hash], turns) for episode, turns in reader.turns_of_run(run)]
     result = CliRunner().invoke(cli, [run, "--json", "--log", str(log)])
     (row,) = json.loads(result.stdout)["rows"]
-    needed, spare = ([one for one in counted if one.needed == which] for which in (True, False))
-    asked, silent = ([one for one in counted if bool(one.questions) == which] for which in (True, False))
-    chosen = [one for one in counted if one.before is not None]
-    later = [asks for one in counted for asks in one.later]
+    needed, spare = ([episode for episode in counted if episode.needed == which] for which in (True, False))
+    asked, silent = (
+        [episode for episode in counted if bool(episode.questions) == which] for which in (True, False)
+    )
+    chosen = [episode for episode in counted if episode.before is not None]
+    later = [asks for episode in counted for asks in episode.later]
     expected = {
-        "when_needed": ([one.questions > 0 for one in needed], len(needed)),
-        "when_not": ([*(one.questions > 0 for one in spare), *later], len(spare) + len(later)),
+        "when_needed": ([episode.questions > 0 for episode in needed], len(needed)),
+        "when_not": ([*(episode.questions > 0 for episode in spare), *later], len(spare) + len(later)),
         "decided": (
-            [*((one.questions > 0) == one.needed for one in counted), *(not asks for asks in later)],
+            [
+                *((episode.questions > 0) == episode.needed for episode in counted),
+                *(not asks for asks in later),
+            ],
             len(counted),
         ),
-        "questions": ([one.questions for one in counted], len(counted)),
-        "right": ([one.after for one in counted], len(counted)),
-        "right_asking": ([one.after for one in asked], len(asked)),
-        "right_silent": ([one.after for one in silent], len(silent)),
-        "before": ([one.before for one in chosen], len(chosen)),
-        "after": ([one.after for one in chosen], len(chosen)),
-        "gain": ([one.after - one.before for one in chosen], len(chosen)),
+        "questions": ([episode.questions for episode in counted], len(counted)),
+        "right": ([episode.after for episode in counted], len(counted)),
+        "right_asking": ([episode.after for episode in asked], len(asked)),
+        "right_silent": ([episode.after for episode in silent], len(silent)),
+        "before": ([episode.before for episode in chosen], len(chosen)),
+        "after": ([episode.after for episode in chosen], len(chosen)),
+        "gain": ([episode.after - episode.before for episode in chosen], len(chosen)),
     }
     assert row["episodes"] == len(counted)
     for name, (values, n) in expected.items():
-        told = row[name]
-        assert (told and told["value"]) == (pytest.approx(_mean(values)) if values else None), name
-        assert told is None or told["n"] == n, name
+        cell = row[name]
+        assert (cell and cell["value"]) == (pytest.approx(_mean(values)) if values else None), name
+        assert cell is None or cell["n"] == n, name
     if run != "h" and asked:
-        questions = sum(one.questions for one in asked)
-        assert row["useful"]["value"] == pytest.approx(sum(one.useful for one in asked) / questions)
+        questions = sum(episode.questions for episode in asked)
+        assert row["useful"]["value"] == pytest.approx(sum(episode.useful for episode in asked) / questions)
         assert row["useful"]["n"] == questions
 
 

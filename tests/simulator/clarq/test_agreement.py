@@ -66,9 +66,9 @@ def test_errors_are_counted_per_hundred_provider_turns(marks):
     marks.add("b", "ann", SEEKER_FAILURE, node="1", failure="hidden")
     marks.done("a", "ann")
     marks.done("b", "ann", success=False)
-    found = errors_of(marks)
-    errors, reasons = (table.rows for table in found.tables)
-    assert found.remarks[0].startswith("10 provider turns in 2 dialogues")
+    section = errors_of(marks)
+    errors, reasons = (table.rows for table in section.tables)
+    assert section.remarks[0].startswith("10 provider turns in 2 dialogues")
     assert [(error.split(" ·")[0], count) for error, count, _ in errors] == [
         ("Type 1", 2),
         ("Type 2", 1),

@@ -48,8 +48,8 @@ class Scripted:
         return Classification(TurnType.UNANSWERABLE)
 
     async def walk(self, situation, *, multi):
-        said = situation.utterance.removeprefix("give").split()
-        return Choice(tuple(self.changes.get(word, word) for word in said if word != "none"))
+        words = situation.utterance.removeprefix("give").split()
+        return Choice(tuple(self.changes.get(word, word) for word in words if word != "none"))
 
     async def join(self, situation, nodes):
         return ""
@@ -201,8 +201,8 @@ def test_withdrawn_participants_are_not_audited_but_counted(results, tmp_path):
             writer.put(replace(turn, episode_id="taken-back", key=None))
     assert len(load_dialogues(["published"], log)[0]) == 2
     erase_participant(log, "gone")
-    (kept,), erased = load_dialogues(["published"], log)
-    assert (kept.id, erased) == (whole.id, 1)
+    (remaining,), erased = load_dialogues(["published"], log)
+    assert (remaining.id, erased) == (whole.id, 1)
     printed = run("published", "--log", log)
     assert "2 decisions, 1 erased" in printed.output
     (section,) = json.loads(run("published", "--json", "--log", log).output)["sections"]
@@ -226,10 +226,10 @@ def test_the_command(results, tmp_path):
     assert printed.exit_code == 0, printed.output
     assert "offline/experts" in printed.output
     (section,) = json.loads(run(results, "--json", "--log", log).output)["sections"]
-    tables, found = {table["name"]: table["rows"] for table in section["tables"]}, section["data"]
+    tables, data = {table["name"]: table["rows"] for table in section["tables"]}, section["data"]
     assert tables["by_language"][0]["agreement"]["value"] == 1
     assert tables["replay"][0]["replayed"]["value"] == 1
-    assert [turn["decided"] for turn in found["turns"]] == [["1"], ["2"]]
+    assert [turn["decided"] for turn in data["turns"]] == [["1"], ["2"]]
 
 
 def test_the_command_refuses_a_player_that_cannot_provide(results, tmp_path):

@@ -8,7 +8,7 @@ TEXTS = st.text(min_size=1).filter(strip_final)
 
 
 @pytest.mark.each(
-    ("line", "text", "language", "found"),
+    ("line", "text", "language", "expected"),
     [
         ("Well. Take the NORTH road, it is dry.", "Jax: Take the north road.", "en", True),
         ("Take the north ro", "Take the north road.", "en", False),
@@ -20,8 +20,8 @@ TEXTS = st.text(min_size=1).filter(strip_final)
         ("\u3000请走\u3000北路", "请 走北路。", "zh", True),
     ],
 )
-def test_containment(line, text, language, found):
-    assert contains(line, text, language) is found
+def test_containment(line, text, language, expected):
+    assert contains(line, text, language) is expected
 
 
 def test_strip_final_takes_the_speaker_and_the_end_marks():

@@ -67,14 +67,14 @@ MAY_BE_SAID = {
 def test_claims_that_all_is_known():
     wrong = [
         (text, "passed")
-        for lang, some in ALL_KNOWN.items()
-        for text in some
+        for lang, texts in ALL_KNOWN.items()
+        for text in texts
         if not says_all_is_known(text, lang)
     ]
     wrong += [
         (text, "caught")
-        for lang, some in MAY_BE_SAID.items()
-        for text in some
+        for lang, texts in MAY_BE_SAID.items()
+        for text in texts
         if says_all_is_known(text, lang)
     ]
     assert wrong == []

@@ -92,21 +92,21 @@ def test_a_whole_published_file_is_imported_scored_and_audited(tmp_path):
     types = [[RECORD | {"background": f"Baker {kind}."}] for kind in range(25)]
     types += [[RECORD | {"all_response": 3}, RECORD], *[[unplayed] * 2] * 5]
     path.write_text(json.dumps(types), encoding="utf-8")
-    told = CliRunner().invoke(
+    result = CliRunner().invoke(
         cli, ["import", "clarq-results", str(path), "--run", "whole", "--log", str(log)]
     )
-    assert told.exit_code == 0, told.output
-    assert "26 completed" in told.output
-    assert "10 rows without a dialogue" in told.stderr
-    assert "type 26, task 0: all_response is 3, not a text" in told.stderr
+    assert result.exit_code == 0, result.output
+    assert "26 completed" in result.output
+    assert "10 rows without a dialogue" in result.stderr
+    assert "type 26, task 0: all_response is 3, not a text" in result.stderr
     with LogReader(log) as reader:
         config = reader.run("whole").config
         assert (config["planned"], config["unplayed"], config["unreadable"]) == (26, 10, 1)
         assert run_section(reader, "whole").tables[0].rows[0][1] == 26
-    told = CliRunner().invoke(cli, ["audit", "provider", str(path), "--json", "--log", str(log)])
-    assert told.exit_code == 0, told.output
-    assert "10 rows without a dialogue" in told.stderr
-    assert len({turn["dialogue"] for turn in json.loads(told.stdout)["sections"][0]["data"]["turns"]}) == 26
+    result = CliRunner().invoke(cli, ["audit", "provider", str(path), "--json", "--log", str(log)])
+    assert result.exit_code == 0, result.output
+    assert "10 rows without a dialogue" in result.stderr
+    assert len({turn["dialogue"] for turn in json.loads(result.stdout)["sections"][0]["data"]["turns"]}) == 26
 
 
 # The published files against an independent implementation of the rules of spec section 5
@@ -121,11 +121,11 @@ def straightforward(record, language):
         return text.lower() if language == "en" else text
 
     responses = [clean(line) for line in record["all_response"].split("\n") if line.strip()]
-    wanted = [text.rstrip("，。？！,.?!") for text in responses[1:]]
+    gold = [text.rstrip("，。？！,.?!") for text in responses[1:]]
     provider, seeker = record["l2l"][0][0::2], record["l2l"][0][1::2]
-    said = [clean(line) for line in provider[2:]]
-    missing = [text for text in wanted if not any(text in line for line in said)]
-    other = [line for line in said if not any(text in line for text in wanted)]
+    replies = [clean(line) for line in provider[2:]]
+    missing = [text for text in gold if not any(text in line for line in replies)]
+    other = [line for line in replies if not any(text in line for text in gold)]
     lengths = [line.strip().count(" ") if language == "en" else len(line.strip()) for line in seeker]
     return {
         "success": not missing,
@@ -150,9 +150,9 @@ def test_published_dialogues_score_as_the_rules_say(published, tmp_path, name):
         scored = score_run(reader, run.id)
         stored = {(score.episode_id, score.metric): score.value for score in reader.scores(run_id=run.id)}
         ((label, _, success, aqd, aql, needs_judge, _),) = run_section(reader, run.id).tables[0].rows
-    for one, want in zip(scored, expected, strict=True):
-        assert {key: getattr(one.scores, key) for key in want} == want
-        rows = score_rows(one.episode.id, one.scores)
+    for scored_episode, want in zip(scored, expected, strict=True):
+        assert {key: getattr(scored_episode.scores, key) for key in want} == want
+        rows = score_rows(scored_episode.episode.id, scored_episode.scores)
         assert {(r.episode_id, r.metric): r.value for r in rows}.items() <= stored.items()
     n = len(records)
     assert success.value == pytest.approx(sum(want["success"] for want in expected) / n)

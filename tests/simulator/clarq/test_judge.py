@@ -44,8 +44,8 @@ async def test_every_missing_node_is_asked_about_in_order(put, log, reader, eith
         assert task.tree.by_index["1"].text not in text
         assert (request.purpose, request.episode_id, request.temperature) == (JUDGE, episode, 0)
         assert request.prompt_version
-    (one,) = score_run(reader, "run")
-    assert (one.scores.success, one.scores.needs_judge, one.scores.judged) == (
+    (scored,) = score_run(reader, "run")
+    assert (scored.scores.success, scored.scores.needs_judge, scored.scores.judged) == (
         True,
         False,
         ("2.1", "2.1.1", "3"),
@@ -60,9 +60,9 @@ async def test_the_first_no_ends_it(put, log, reader, lamp):
     put(log, lamp, ALMOST)
     assert await judge_run(reader, log, "run", judge(asked, "behind the stove")) == 1
     assert len(asked) == 2
-    (one,) = score_run(reader, "run")
-    assert (one.scores.success, one.scores.needs_judge) == (False, False)
-    assert one.scores.missing == ("2.1.1", "3")
+    (scored,) = score_run(reader, "run")
+    assert (scored.scores.success, scored.scores.needs_judge) == (False, False)
+    assert scored.scores.missing == ("2.1.1", "3")
 
 
 async def test_only_open_dialogues_are_judged_and_once(put, log, reader, lamp):
@@ -86,7 +86,7 @@ async def test_a_failure_leaves_that_dialogue_open_and_judging_goes_on_later(put
     put(log, lamp, (*ALMOST, "A rare word."), repeat=1)
     with pytest.raises(ModelError, match="down"):
         await judge_run(reader, log, "run", judge(asked, wrong=["rare word"]))
-    assert [one.scores.needs_judge for one in score_run(reader, "run")] == [False, True]
+    assert [scored.scores.needs_judge for scored in score_run(reader, "run")] == [False, True]
     assert await judge_run(reader, log, "run", judge(asked)) == 1
     assert run_section(reader, "run").tables[0].rows[0][5] == 0
 
@@ -121,15 +121,15 @@ async def test_a_malformed_answer_costs_one_verdict_and_names_the_dialogue(put, 
         return {"obtained": "perhaps"} if odd else {"reason": "so it is", "obtained": True}
 
     model = load_model("offline/script", ModelOptions(script=answer, max_malformed=0))
-    told = lambda episode_id, error: lost.append((episode_id, type(error)))  # noqa: E731
-    assert await judge_run(reader, log, "run", model, on_lost=told) == 1
+    on_lost = lambda episode_id, error: lost.append((episode_id, type(error)))  # noqa: E731
+    assert await judge_run(reader, log, "run", model, on_lost=on_lost) == 1
     assert lost == [(wrong, Malformed)]
     log.flush()
     (event,) = reader.events(run_id="run", kind="judge.malformed")
     assert (event.episode_id, event.details["judge"]) == (wrong, "offline/script")
-    assert [one.scores.needs_judge for one in score_run(reader, "run")] == [False, True]
+    assert [scored.scores.needs_judge for scored in score_run(reader, "run")] == [False, True]
     asked += [None] * 9
-    assert await judge_run(reader, log, "run", model, on_lost=told) == 1
+    assert await judge_run(reader, log, "run", model, on_lost=on_lost) == 1
     assert run_section(reader, "run").tables[0].rows[0][5] == 0
 
 
@@ -143,12 +143,12 @@ async def test_a_refusal_costs_one_verdict_too(put, log, reader, lamp):
             raise Refused("declined")
         return {"reason": "so it is", "obtained": True}
 
-    told = lambda episode_id, error: lost.append((episode_id, str(error)))  # noqa: E731
-    assert await judge_run(reader, log, "run", ScriptModel(answer), on_lost=told) == 1
+    on_lost = lambda episode_id, error: lost.append((episode_id, str(error)))  # noqa: E731
+    assert await judge_run(reader, log, "run", ScriptModel(answer), on_lost=on_lost) == 1
     assert lost == [(wrong, "declined")]
     log.flush()
     assert [event.episode_id for event in reader.events(run_id="run", kind="judge.refused")] == [wrong]
-    assert [one.scores.needs_judge for one in score_run(reader, "run")] == [False, True]
+    assert [scored.scores.needs_judge for scored in score_run(reader, "run")] == [False, True]
 
 
 async def test_another_judge_is_asked_and_each_verdict_is_kept(put, log, reader, lamp):
@@ -163,7 +163,7 @@ async def test_another_judge_is_asked_and_each_verdict_is_kept(put, log, reader,
 
     def outcomes():
         log.flush()
-        return [(one.scores.success, one.scores.needs_judge) for one in score_run(reader, "run")]
+        return [(scored.scores.success, scored.scores.needs_judge) for scored in score_run(reader, "run")]
 
     assert await judge_run(reader, log, "run", called("x/yes")) == 2
     assert outcomes() == [(True, False)] * 2
@@ -175,9 +175,9 @@ async def test_another_judge_is_asked_and_each_verdict_is_kept(put, log, reader,
     assert outcomes() == [(False, False)] * 2
     assert await judge_run(reader, log, "run", called("x/yes")) == 0
     assert {row.annotator for row in reader.judgments(run_id="run")} == set(seen)
-    found = run_section(reader, "run").data
-    assert found["decided_by"] == {"judges": 2}
-    assert {(pair["first"], pair["second"]): (pair["n"], pair["equal"]) for pair in found["judges"]} == {
+    data = run_section(reader, "run").data
+    assert data["decided_by"] == {"judges": 2}
+    assert {(pair["first"], pair["second"]): (pair["n"], pair["equal"]) for pair in data["judges"]} == {
         ("x/yes", "x/no"): (2, 0),
         ("x/yes", "x/second-no"): (2, 0),
         ("x/no", "x/second-no"): (2, 2),

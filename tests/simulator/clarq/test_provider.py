@@ -39,25 +39,25 @@ def turn(experts, task, frontier, *, multi=False):
 
 def test_a_relevant_question_gets_the_opening_and_nothing_else_is_asked(experts, lamp):
     who = experts(relevant_=True)
-    decision, said = turn(who, lamp, Frontier(lamp.tree))
-    assert (said.text, said.give, decision.type) == (lamp.tree.opening, ("0",), None)
-    assert said.frontier == opened(lamp)
+    decision, reply = turn(who, lamp, Frontier(lamp.tree))
+    assert (reply.text, reply.give, decision.type) == (lamp.tree.opening, ("0",), None)
+    assert reply.frontier == opened(lamp)
     assert who.asked == ["relevant"]
 
 
 def test_an_unrelated_beginning_is_refused_until_the_task_is_asked_about(experts, lamp):
     who = experts(relevant_=False, reply="I know nothing about that.")
-    decision, said = turn(who, lamp, Frontier(lamp.tree))
-    assert (said.text, said.give, decision.type) == (who.reply, (), TurnType.UNRELATED)
-    assert not said.frontier.opened
+    decision, reply = turn(who, lamp, Frontier(lamp.tree))
+    assert (reply.text, reply.give, decision.type) == (who.reply, (), TurnType.UNRELATED)
+    assert not reply.frontier.opened
     assert who.asked == ["relevant", "respond 5"]
 
 
 @pytest.mark.parametrize("type", [2, 3])
 def test_details_are_looked_for_in_the_frontier(experts, lamp, type):
     who = experts(type_=type, choice=("2",))
-    decision, said = turn(who, lamp, opened(lamp))
-    assert (said.give, decision.type, said.text) == (
+    decision, reply = turn(who, lamp, opened(lamp))
+    assert (reply.give, decision.type, reply.text) == (
         ("2",),
         TurnType.ANSWERABLE,
         lamp.tree.by_index["2"].text,
@@ -68,16 +68,16 @@ def test_details_are_looked_for_in_the_frontier(experts, lamp, type):
 @pytest.mark.parametrize("type", [2, 3])
 def test_a_detail_that_no_node_answers_is_of_type_3(experts, lamp, type):
     who = experts(type_=type, choice=())
-    decision, said = turn(who, lamp, opened(lamp))
-    assert (said.give, decision.type) == ((), TurnType.UNANSWERABLE)
+    decision, reply = turn(who, lamp, opened(lamp))
+    assert (reply.give, decision.type) == ((), TurnType.UNANSWERABLE)
     assert who.asked == ["classify", "walk", "respond 3"]
 
 
 @pytest.mark.each("type", [1, 4, 5, 6])
 def test_the_other_types_are_answered_without_a_walk(experts, lamp, type):
     who = experts(type_=type, choice=("1",))
-    _, said = turn(who, lamp, opened(lamp))
-    assert said.give == ()
+    _, reply = turn(who, lamp, opened(lamp))
+    assert reply.give == ()
     assert who.asked == ["classify", f"respond {type}"]
 
 
@@ -85,52 +85,52 @@ def test_the_other_types_are_answered_without_a_walk(experts, lamp, type):
 def test_only_questions_about_details_are_told_that_it_is_enough(experts, lamp, type):
     who = experts(type_=type)
     frontier = opened(lamp, "1", "2", "2.1", "2.1.1", "3")
-    decision, said = turn(who, lamp, frontier)
+    decision, reply = turn(who, lamp, frontier)
     assert decision.enough == (type in (2, 3))
     assert who.asked == (["classify"] if type in (2, 3) else ["classify", f"respond {type}"])
-    assert said.text != who.reply if type in (2, 3) else said.text == who.reply
+    assert reply.text != who.reply if type in (2, 3) else reply.text == who.reply
 
 
 # Availability
 
 
 def test_a_single_node_is_the_first_in_frontier_order(experts, lamp):
-    _, said = turn(experts(choice=("3", "1")), lamp, opened(lamp))
-    assert said.give == ("1",)
+    _, reply = turn(experts(choice=("3", "1")), lamp, opened(lamp))
+    assert reply.give == ("1",)
 
 
 @pytest.mark.each("choice", [("2.1",), ("1",), ("0",), ("9",), (None,), (1,), ([1],), ({},), ("",)])
 @pytest.mark.each("multi", [False, True])
 def test_what_is_not_available_is_not_given(experts, lamp, choice, multi):
-    decision, said = turn(experts(choice=choice), lamp, opened(lamp, "1"), multi=multi)
-    assert said.give == ()
+    decision, reply = turn(experts(choice=choice), lamp, opened(lamp, "1"), multi=multi)
+    assert reply.give == ()
     assert decision.details["not_available"] == [str(choice[0])]
 
 
 def test_several_nodes_are_joined_intact_and_children_wait(experts, either_lamp, contained):
     task = either_lamp
-    _, said = turn(experts(choice=("3", "2.1", "1", "2", "2")), task, opened(task), multi=True)
-    assert said.give == ("1", "2", "3")
-    assert all(contained(said.text, task.tree.by_index[i].text, task.language) for i in said.give)
-    assert [node.index for node in said.frontier.available] == ["2.1"]
+    _, reply = turn(experts(choice=("3", "2.1", "1", "2", "2")), task, opened(task), multi=True)
+    assert reply.give == ("1", "2", "3")
+    assert all(contained(reply.text, task.tree.by_index[i].text, task.language) for i in reply.give)
+    assert [node.index for node in reply.frontier.available] == ["2.1"]
 
 
 def test_joined_words_are_used_if_they_break_no_text(experts, lamp):
     good = "Well, ONLY WHALE OIL BURNS BRIGHT ENOUGH, and it counts as dark once the second bell has rung!"
-    _, said = turn(experts(choice=("1", "3"), joined=good), lamp, opened(lamp), multi=True)
-    assert (said.text, said.guards) == (good, ())
+    _, reply = turn(experts(choice=("1", "3"), joined=good), lamp, opened(lamp), multi=True)
+    assert (reply.text, reply.guards) == (good, ())
     bad = "Only whale oil burns, and it counts as dark once the second bell has rung."
-    _, said = turn(experts(choice=("1", "3"), joined=bad), lamp, opened(lamp), multi=True)
-    assert said.text.startswith("Only whale oil burns bright enough.")
-    assert said.guards == ("joined: breaks a node's text",)
+    _, reply = turn(experts(choice=("1", "3"), joined=bad), lamp, opened(lamp), multi=True)
+    assert reply.text.startswith("Only whale oil burns bright enough.")
+    assert reply.guards == ("joined: breaks a node's text",)
 
 
 def test_joined_words_do_not_give_another_node_away(experts, lamp):
     leaking = "Only whale oil burns bright enough, and it counts as dark once the second bell has rung."
     leaking += " You find the iron key behind the STOVE!"
-    _, said = turn(experts(choice=("1", "3"), joined=leaking), lamp, opened(lamp), multi=True)
-    assert said.text.startswith("Only whale oil burns bright enough. ")
-    assert said.guards == ("joined: contains the text of node 2.1.1",)
+    _, reply = turn(experts(choice=("1", "3"), joined=leaking), lamp, opened(lamp), multi=True)
+    assert reply.text.startswith("Only whale oil burns bright enough. ")
+    assert reply.guards == ("joined: contains the text of node 2.1.1",)
 
 
 DISGUISES = {
@@ -154,29 +154,29 @@ def test_a_response_ii_never_says_what_was_not_given(experts, either_lamp, disgu
     frontier = Frontier(tree) if index == "0" else opened(either_lamp)
     text = tree.opening if index == "0" else tree.by_index[index].text
     who = experts(relevant_=False, type_=6, reply=f"Listen. {DISGUISES[disguise](text)}")
-    _, said = turn(who, either_lamp, frontier)
-    assert said.guards == (f"response II: contains the text of node {index}",)
-    assert not rules.leaks(said.text, frontier, either_lamp.language)
-    assert said.frontier == frontier
+    _, reply = turn(who, either_lamp, frontier)
+    assert reply.guards == (f"response II: contains the text of node {index}",)
+    assert not rules.leaks(reply.text, frontier, either_lamp.language)
+    assert reply.frontier == frontier
 
 
 def test_a_response_ii_may_repeat_what_was_given(experts, either_lamp):
     reply = f"As I said: {either_lamp.tree.by_index['1'].text}"
-    _, said = turn(experts(type_=4, reply=reply), either_lamp, opened(either_lamp, "1"))
-    assert (said.text, said.guards) == (reply, ())
+    _, response = turn(experts(type_=4, reply=reply), either_lamp, opened(either_lamp, "1"))
+    assert (response.text, response.guards) == (reply, ())
 
 
 @pytest.mark.parametrize("reply", ["", "   ", "\n"])
 def test_an_empty_response_ii_is_replaced(experts, lamp, reply):
-    _, said = turn(experts(type_=6, reply=reply), lamp, opened(lamp))
-    assert said.text
-    assert said.guards == ("response II: empty",)
+    _, response = turn(experts(type_=6, reply=reply), lamp, opened(lamp))
+    assert response.text
+    assert response.guards == ("response II: empty",)
 
 
 def test_the_trace_records_each_step(experts, lamp):
     before = opened(lamp)
-    decision, said = turn(experts(choice=("2", "9")), lamp, before)
-    assert rules.trace(decision, before, said) == {
+    decision, reply = turn(experts(choice=("2", "9")), lamp, before)
+    assert rules.trace(decision, before, reply) == {
         "give": ["2"],
         "type": 2,
         "reason": "chosen",
@@ -196,8 +196,8 @@ def move(lamp, frontier, give=(), before="", after="", text="", multi=False):
 
 
 def test_a_person_gives_nodes_with_words_around(lamp):
-    said = move(lamp, opened(lamp), ["1"], "Hm.", "Yes.")
-    assert (said.text, said.give) == ("Hm. Only whale oil burns bright enough. Yes.", ("1",))
+    reply = move(lamp, opened(lamp), ["1"], "Hm.", "Yes.")
+    assert (reply.text, reply.give) == ("Hm. Only whale oil burns bright enough. Yes.", ("1",))
     start = move(lamp, Frontier(lamp.tree), ["0"], before="Hello.")
     assert start.text == f"Hello. {lamp.tree.opening}"
     assert start.frontier.opened
@@ -210,8 +210,8 @@ def test_a_node_may_be_named_in_any_form(lamp, give):
 
 @pytest.mark.each("nothing", [None, {}, {"give": None}, {"give": []}, {"before": None, "after": None}])
 def test_a_move_that_gives_nothing_is_a_response_ii(lamp, nothing):
-    said = rules.take_move(opened(lamp), nothing, "  I cannot tell. ", "en", multi=False)
-    assert (said.text, said.give) == ("I cannot tell.", ())
+    reply = rules.take_move(opened(lamp), nothing, "  I cannot tell. ", "en", multi=False)
+    assert (reply.text, reply.give) == ("I cannot tell.", ())
 
 
 @pytest.mark.each(
@@ -240,8 +240,8 @@ def test_a_tree_that_repeats_words_can_be_played_by_people():
     nodes = (Node("1", "Take the red boat at the pier."), Node("1.1", "the red boat"), Node("2", "At noon."))
     task = Task("t", 1, "en", Background("r", "t"), Tree("Go, take the red boat.", nodes))
     start = move(task, Frontier(task.tree), ["0"])
-    said = move(task, start.frontier, ["1"], after="Hurry.")
-    assert said.text == "Take the red boat at the pier. Hurry."
+    reply = move(task, start.frontier, ["1"], after="Hurry.")
+    assert reply.text == "Take the red boat at the pier. Hurry."
     with pytest.raises(SeatError, match="node 2"):
         move(task, start.frontier, ["1"], after="At noon!")
 

@@ -50,7 +50,7 @@ def coefficients(**changes):
 
 def test_chances_are_those_of_two_passes():
     logits = np.array([-1.0, 0.5])
-    one = coefficients()
+    ranking = coefficients()
     first, second = 1 / (1 + np.exp(-logits)), 1 / (1 + np.exp(-(logits + 0.8)))
     refused = (1 - first).prod()
     expected = [
@@ -58,8 +58,8 @@ def test_chances_are_those_of_two_passes():
         (1 - first[0]) * first[1] + refused * (1 - second[0]) * second[1],
         refused * (1 - second).prod(),
     ]
-    assert one.chances(logits) == pytest.approx(expected)
-    assert one.chances(logits).sum() == pytest.approx(1)
+    assert ranking.chances(logits) == pytest.approx(expected)
+    assert ranking.chances(logits).sum() == pytest.approx(1)
 
 
 def style(rejected):
@@ -92,22 +92,22 @@ def test_a_lower_weight_of_none_gives_more_nodes():
 
 
 def test_one_fitting_asking_is_enough():
-    one = coefficients()
-    found = features(askings=1)
-    worse = found.asked.copy()
-    worse[..., 0] -= 50 * np.sign(one.asked[ASKED[0]])
-    both = Features(np.concatenate([found.asked, worse]), found.node)
-    assert one.logits(both) == pytest.approx(one.logits(found))
+    ranking = coefficients()
+    seen = features(askings=1)
+    worse = seen.asked.copy()
+    worse[..., 0] -= 50 * np.sign(ranking.asked[ASKED[0]])
+    both = Features(np.concatenate([seen.asked, worse]), seen.node)
+    assert ranking.logits(both) == pytest.approx(ranking.logits(seen))
 
 
 def test_the_best_of_competing_nodes_is_given():
-    one = coefficients(leniency=None)
+    ranking = coefficients(leniency=None)
     assert (
-        one.chances(np.array([2.0, 5.0])).argmax()
+        ranking.chances(np.array([2.0, 5.0])).argmax()
         == 1
         > coefficients().chances(np.array([2.0, 5.0])).argmax()
     )
-    assert one.chances(np.array([-1.0, -2.0])).argmax() == 2
+    assert ranking.chances(np.array([-1.0, -2.0])).argmax() == 2
 
 
 @pytest.mark.parametrize("walked", [True, False])
@@ -121,21 +121,23 @@ def test_the_gradient_is_that_of_the_likelihood(walked):
 @pytest.mark.parametrize("walked", [True, False])
 def test_the_likelihood_is_that_of_the_chances(walked):
     examples = [(features(), chosen) for chosen in (0, 2, -1)]
-    one = fit(examples, penalty=1.0, walked=walked)
+    ranking = fit(examples, penalty=1.0, walked=walked)
     stack = _TrainingSet(examples, walked)
-    weights = np.concatenate([list(one.asked.values()), list(one.node.values())])
+    weights = np.concatenate([list(ranking.asked.values()), list(ranking.node.values())])
     scaled = weights * np.concatenate([stack.asked_scale, stack.node_scale])
-    strict = one.strict + weights @ np.concatenate([stack.asked_mean, stack.node_mean])
-    surprise, _ = stack.negative_log_likelihood(np.concatenate([scaled, [strict, np.log(one.leniency or 1)]]))
-    wanted = -sum(np.log(one.chances(one.logits(seen))[chosen]) for seen, chosen in examples)
-    assert surprise == pytest.approx(wanted)
+    strict = ranking.strict + weights @ np.concatenate([stack.asked_mean, stack.node_mean])
+    surprise, _ = stack.negative_log_likelihood(
+        np.concatenate([scaled, [strict, np.log(ranking.leniency or 1)]])
+    )
+    expected = -sum(np.log(ranking.chances(ranking.logits(seen))[chosen]) for seen, chosen in examples)
+    assert surprise == pytest.approx(expected)
 
 
 def test_training_finds_what_made_the_choices():
     def example():
-        found = features()
-        wins = found.asked[:, :, 2].max(axis=0)
-        return found, (int(wins.argmax()) if wins.max() > 1 else -1)
+        drawn = features()
+        wins = drawn.asked[:, :, 2].max(axis=0)
+        return drawn, (int(wins.argmax()) if wins.max() > 1 else -1)
 
     learned = fit([example() for _ in range(300)], penalty=1.0, walked=True)
     fresh = [example() for _ in range(200)]
@@ -163,9 +165,9 @@ def test_the_file_is_read_as_it_was_written():
     ranker = builtin_ranker()
     assert asdict(ranker) == json.loads(COEFFICIENTS.read_text())
     for styles in (ranker.explained, ranker.bare):
-        for one in (styles.chatty, styles.brief):
-            assert (tuple(one.ranking.asked), tuple(one.ranking.node)) == (ASKED, NODE)
-            assert (tuple(one.rejection.weights), tuple(one.several.weights)) == (REASONS, SHARES)
+        for trained in (styles.chatty, styles.brief):
+            assert (tuple(trained.ranking.asked), tuple(trained.ranking.node)) == (ASKED, NODE)
+            assert (tuple(trained.rejection.weights), tuple(trained.several.weights)) == (REASONS, SHARES)
         assert styles.chatty.ranking.leniency > 0 and styles.brief.ranking.leniency is None
 
 
@@ -209,10 +211,10 @@ TASK = Task(
 )  # fmt: skip
 
 
-def situation(*said, given=(), task=TASK):
+def situation(*texts, given=(), task=TASK):
     """A situation with lines of both in turn after the opening; the last is the seeker's."""
     lines = [Line("provider", "Hello"), Line("seeker", "How?"), Line("provider", task.tree.opening)]
-    lines += [Line("provider" if turn % 2 else "seeker", text) for turn, text in enumerate(said)]
+    lines += [Line("provider" if turn % 2 else "seeker", text) for turn, text in enumerate(texts)]
     frontier = Frontier(task.tree).open()
     for index in given:
         frontier = frontier.give([index])
@@ -252,15 +254,15 @@ def test_words_from_elsewhere_are_off_topic():
 
 
 def test_past_turns_are_derived_from_the_lines():
-    told = situation(
+    asked = situation(
         "Which oil?", "Only whale oil burns bright enough.", "Hm?", "What do you mean?", "Which cellar?",
         "Go to the south cellar. As I said, only whale oil burns bright enough.", "And?", given=("1", "2"),
     )  # fmt: skip
-    assert [(turn.available, turn.given) for turn in past_turns(told)] == [
+    assert [(turn.available, turn.given) for turn in past_turns(asked)] == [
         (("1", "2"), ("1",)), (("2",), ()), (("2",), ("2",)),
     ]  # fmt: skip
-    assert past_turns(told)[1].passed_over("2")
-    assert not past_turns(told)[0].passed_over("2")
+    assert past_turns(asked)[1].passed_over("2")
+    assert not past_turns(asked)[0].passed_over("2")
 
 
 def test_a_task_without_explanations_has_its_own_coefficients():
@@ -293,14 +295,19 @@ def test_training_again_gives_the_committed_coefficients(tmp_path):
     again = load_ranker(tmp_path / "ranker.json")
     committed = builtin_ranker()
     assert again.training == committed.training
-    for one, other in zip(numbers(again), numbers(committed), strict=True):
-        assert one == pytest.approx(other, abs=5e-3)
+    for number, other in zip(numbers(again), numbers(committed), strict=True):
+        assert number == pytest.approx(other, abs=5e-3)
 
 
 def numbers(ranker):
     """Return all coefficients in order."""
     for styles in (ranker.explained, ranker.bare):
-        for one in (styles.chatty, styles.brief):
-            yield [*one.ranking.asked.values(), *one.ranking.node.values()]
-            yield [one.ranking.strict, one.ranking.leniency or 0, one.rejection.bias, one.several.bias]
-            yield [*one.rejection.weights.values(), *one.several.weights.values()]
+        for trained in (styles.chatty, styles.brief):
+            yield [*trained.ranking.asked.values(), *trained.ranking.node.values()]
+            yield [
+                trained.ranking.strict,
+                trained.ranking.leniency or 0,
+                trained.rejection.bias,
+                trained.several.bias,
+            ]
+            yield [*trained.rejection.weights.values(), *trained.several.weights.values()]

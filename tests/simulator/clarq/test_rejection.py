@@ -44,10 +44,10 @@ async def test_next_to_nothing_is_given_unasked(language):
 
 
 def test_no_question_is_trained_on_and_held_back():
-    seen = {(one.situation.task.id, one.situation.utterance) for one in training_questions()}
+    seen = {(question.situation.task.id, question.situation.utterance) for question in training_questions()}
     for language in ("en", "zh"):
         held = load_questions(Path(__file__).with_name(f"held_back.{language}.yaml"), language)
-        assert not seen & {(one.situation.task.id, one.situation.utterance) for one in held}
+        assert not seen & {(question.situation.task.id, question.situation.utterance) for question in held}
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ ASKED = {
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_is_asked_for(language):
-    found = {asking: asked_attribute(asking, language) for asking in ASKED[language]}
-    assert found == ASKED[language]
+    attributes = {asking: asked_attribute(asking, language) for asking in ASKED[language]}
+    assert attributes == ASKED[language]
 
 
 def test_what_a_node_settles():
@@ -217,7 +217,7 @@ def test_chinese_characters_that_sound_or_look_alike_are_those_of_the_task(typed
 
 
 @pytest.mark.each(
-    ("language", "said", "personal"),
+    ("language", "utterance", "personal"),
     [
         ("en", "How's it going?", True),
         ("en", "Can you play chess?", True),
@@ -227,9 +227,11 @@ def test_chinese_characters_that_sound_or_look_alike_are_those_of_the_task(typed
         ("zh", "你说的是哪一座？", False),
     ],
 )
-def test_what_is_asked_of_the_provider_as_a_person(language, said, personal):
-    question = next(one for one in training_questions() if one.situation.task.language == language)
-    lines = (*question.situation.lines[:-1], Line("seeker", said))
+def test_what_is_asked_of_the_provider_as_a_person(language, utterance, personal):
+    question = next(
+        candidate for candidate in training_questions() if candidate.situation.task.language == language
+    )
+    lines = (*question.situation.lines[:-1], Line("seeker", utterance))
     assert Reading(replace(question.situation, lines=lines)).personal is personal
 
 
@@ -249,7 +251,7 @@ def test_the_third_pass_hears_of_options_where_the_reference_does(language, coun
 
 
 @pytest.mark.each(
-    ("task", "nodes", "said", "node"),
+    ("task", "nodes", "utterance", "node"),
     [
         ("trade-task-1", (), "Would she like pearl ones?", "3"),
         ("scientific-experiment-2", (), "Rainwater, right?", "3"),
@@ -295,30 +297,30 @@ def test_the_third_pass_hears_of_options_where_the_reference_does(language, coun
         ("gather-resources-1", (), "还需要什么", None),
     ],
 )
-async def test_people_ask_in_many_ways(task, nodes, said, node):
-    assert await given(OfflineExperts(), after(task, nodes, said)) == ((node,) if node else ())
+async def test_people_ask_in_many_ways(task, nodes, utterance, node):
+    assert await given(OfflineExperts(), after(task, nodes, utterance)) == ((node,) if node else ())
 
 
 @pytest.mark.each(
-    ("task", "nodes", "said", "type"),
+    ("task", "nodes", "utterance", "type"),
     [
         ("weapon-manufacturing-2", ("1",), "which blade?", "REPEATED"),
         ("automobile-manufacturing-2", ("1",), "哪个车间", "REPEATED"),
         ("automobile-manufacturing-2", ("1",), "你是谁", "UNRELATED"),
     ],
 )
-async def test_a_question_answered_before_is_answered_again(task, nodes, said, type):
-    assert (await OfflineExperts().classify(after(task, nodes, said))).type.name == type
+async def test_a_question_answered_before_is_answered_again(task, nodes, utterance, type):
+    assert (await OfflineExperts().classify(after(task, nodes, utterance))).type.name == type
 
 
-def after(name, nodes, said):
+def after(name, nodes, utterance):
     """Return the situation in which `said` follows the opening and `nodes`."""
-    language = "zh" if any(character > "\u4e00" for character in said) else "en"
+    language = "zh" if any(character > "\u4e00" for character in utterance) else "en"
     task = next(task for task in load_builtin(language) if task.id == name)
     frontier = Frontier(task.tree).open()
     lines = [Line("seeker", "?"), Line("provider", task.tree.opening)]
     for node in nodes:
         frontier = frontier.give([node])
         lines += [Line("seeker", "?"), Line("provider", task.tree.text(node))]
-    lines.append(Line("seeker", said))
+    lines.append(Line("seeker", utterance))
     return Situation(task=task, lines=tuple(lines), frontier=frontier, number=len(lines))

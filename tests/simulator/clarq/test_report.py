@@ -55,10 +55,10 @@ def test_a_remark_explains_how_aborted_dialogues_count(filled, put, log, lamp):
     assert not any("failing seat" in remark for remark in run_section(filled, "run").remarks)
     for repeat in (5, 6):
         put(log, lamp, ALL, repeat=repeat, status="aborted", cause="seeker")
-    found = run_section(filled, "run")
-    (said,) = (remark for remark in found.remarks if "failing seat" in remark)
-    assert said.startswith("2 dialogues that a failing seat aborted count as unsuccessful in S")
-    assert [row[6] for row in found.tables[0].rows] == [2, 0]
+    section = run_section(filled, "run")
+    (aborted,) = (remark for remark in section.remarks if "failing seat" in remark)
+    assert aborted.startswith("2 dialogues that a failing seat aborted count as unsuccessful in S")
+    assert [row[6] for row in section.tables[0].rows] == [2, 0]
     assert [row[6] for row in run_section(filled, "run", exclude_aborted=True).tables[0].rows] == [0, 0]
 
 
@@ -71,7 +71,9 @@ def test_withdrawn_participants_are_left_out_and_counted(put, log, log_path, rea
     (row,) = by_language(reader)
     assert (row[2], row[4]) == (share([True] * 2, ["lamp"] * 2), (1, None, None, 1))
     assert run_section(reader, "run").data["unscored"] == 2
-    assert [one.episode.id for one in score_run(reader, "run") if one.episode.participant_id] == [stays]
+    assert [scored.episode.id for scored in score_run(reader, "run") if scored.episode.participant_id] == [
+        stays
+    ]
 
 
 def test_the_curve_rises_to_the_success_rate(filled):
@@ -107,10 +109,15 @@ def test_runs_are_kept_apart(put, log, reader, lamp):
     put(log, lamp, ALL)
     put(log, lamp, (), run="other")
     assert by_language(reader)[0][1] == 1
-    assert fmean(one.scores.success for one in score_run(reader, "run")) == 1
+    assert fmean(scored.scores.success for scored in score_run(reader, "run")) == 1
 
 
 def test_a_run_without_ended_episodes_has_no_rows(put, log, reader, lamp):
     put(log, lamp, ("1",), status=None)
-    found = run_section(reader, "run", draws=True)
-    assert (found.tables, found.figures, found.data["curve"], found.data["unscored"]) == ([], (), {}, 1)
+    section = run_section(reader, "run", draws=True)
+    assert (section.tables, section.figures, section.data["curve"], section.data["unscored"]) == (
+        [],
+        (),
+        {},
+        1,
+    )

@@ -74,7 +74,7 @@ def test_a_faulty_row_is_left_out_and_named_by_task_and_field(tmp_path):
     rows = [record(), *(record(**changes) for changes, _ in odd), "no row", record(background="You bake.")]
     path.write_text(json.dumps([rows, {}, [record(background="You fry.")]]), encoding="utf-8-sig")
     read = read_results(path)
-    assert [one.task.id for one in read.dialogues] == ["1.0", f"1.{len(odd) + 2}", "3.0"]
+    assert [dialogue.task.id for dialogue in read.dialogues] == ["1.0", f"1.{len(odd) + 2}", "3.0"]
     assert read.unplayed == 0
     assert [fault.task for fault in read.faults] == [*(f"1.{n}" for n in range(1, len(odd) + 2)), "2"]
     for (changes, complaint), fault in zip(odd, read.faults, strict=False):

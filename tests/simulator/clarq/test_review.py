@@ -25,15 +25,15 @@ from simulator.errors import InputError
 def dialogue(lamp):
     """Opening refused, then given; nodes 2 and 2.1 given; an empty answer. 1, 2.1.1 and 3 are missing."""
     texts = {node.index: node.text for node in lamp.tree.nodes}
-    said = [("Hello?", ()), ("I do not know.", ()), (lamp.tree.opening, ("0",))]
-    said += [(texts["2"], ("2",)), (texts["2.1"], ("2.1",)), ("Fine.", ())]
+    moves = [("Hello?", ()), ("I do not know.", ()), (lamp.tree.opening, ("0",))]
+    moves += [(texts["2"], ("2",)), (texts["2.1"], ("2.1",)), ("Fine.", ())]
     turns = [
         Turn(episode_id="e", number=2 * place, seat="provider", text=text, payload={"give": list(give)})
-        for place, (text, give) in enumerate(said)
+        for place, (text, give) in enumerate(moves)
     ]
     turns += [
         Turn(episode_id="e", number=2 * place + 1, seat="seeker", text="And?")
-        for place in range(len(said) - 1)
+        for place in range(len(moves) - 1)
     ]
     return replay(lamp, sorted(turns, key=lambda turn: turn.number))
 

@@ -40,7 +40,7 @@ def test_every_node_given_is_a_success(either_lamp):
 
 
 @pytest.mark.each(
-    "said",
+    "reply",
     [
         "Only whale oil burns bright enough",
         "only whale oil burns bright enough!?",
@@ -49,15 +49,15 @@ def test_every_node_given_is_a_success(either_lamp):
         "Jax: Only whale oil burns bright enough, and the north cellar is dry.",
     ],
 )
-def test_case_and_final_punctuation_are_ignored(lamp, said):
-    assert score_dialogue(lamp, dialogue(lamp, said)).obtained == ("1",)
+def test_case_and_final_punctuation_are_ignored(lamp, reply):
+    assert score_dialogue(lamp, dialogue(lamp, reply)).obtained == ("1",)
 
 
 @pytest.mark.parametrize(
-    "said", ["Only whaleoil burns bright enough.", "Only the whale oil burns bright enough.", "Whale oil."]
+    "reply", ["Only whaleoil burns bright enough.", "Only the whale oil burns bright enough.", "Whale oil."]
 )
-def test_other_words_do_not_count(lamp, said):
-    assert score_dialogue(lamp, dialogue(lamp, said)).obtained == ()
+def test_other_words_do_not_count(lamp, reply):
+    assert score_dialogue(lamp, dialogue(lamp, reply)).obtained == ()
 
 
 def test_chinese_texts_count_up_to_their_final_mark(lamp_zh):
@@ -85,7 +85,7 @@ def test_missing_nodes_and_other_words_need_a_judge(lamp):
 
 
 @pytest.mark.each(
-    ("said", "success", "open_", "judged", "missing"),
+    ("verdicts", "success", "open_", "judged", "missing"),
     [
         ({}, False, True, (), ("2.1.1", "3")),
         ({"2.1.1": True, "3": True}, True, False, ("2.1.1", "3"), ()),
@@ -96,8 +96,8 @@ def test_missing_nodes_and_other_words_need_a_judge(lamp):
         ({"1": False, "9": True}, False, True, (), ("2.1.1", "3")),
     ],
 )
-def test_one_no_decides_and_all_missing_nodes_need_a_yes(lamp, said, success, open_, judged, missing):
-    scores = score_dialogue(lamp, dialogue(lamp, "1", "2", "2.1", "Look around."), said)
+def test_one_no_decides_and_all_missing_nodes_need_a_yes(lamp, verdicts, success, open_, judged, missing):
+    scores = score_dialogue(lamp, dialogue(lamp, "1", "2", "2.1", "Look around."), verdicts)
     assert (scores.success, scores.needs_judge) == (success, open_)
     assert (scores.judged, scores.missing) == (judged, missing)
 
@@ -219,8 +219,8 @@ def test_scores_as_rows(lamp):
     st.lists(st.sampled_from([*ALL, "Hm.", "Wait for the bell."]), max_size=12),
     st.dictionaries(st.sampled_from(ALL), st.booleans()),
 )
-def test_what_always_holds(lamp, answers, said):
-    scores = score_dialogue(lamp, dialogue(lamp, *answers), said)
+def test_what_always_holds(lamp, answers, verdicts):
+    scores = score_dialogue(lamp, dialogue(lamp, *answers), verdicts)
     assert sorted(scores.obtained + scores.judged + scores.missing) == sorted(ALL)
     assert scores.success == (not scores.missing) == (scores.reached is not None)
     assert not (scores.success and scores.needs_judge)

@@ -19,7 +19,9 @@ def test_the_set_is_large_and_each_kind_stands_in_both_halves(language):
     questions = load_questions(language)
     assert len(questions) >= 250
     assert len({question.task.id for question in questions}) >= 40
-    halves = {half: Counter(one.kind for one in questions if one.half == half) for half in HALVES}
+    halves = {
+        half: Counter(question.kind for question in questions if question.half == half) for half in HALVES
+    }
     assert set(halves["dev"]) == set(halves["held"]) == set(KINDS)
     assert all(abs(halves["dev"][kind] - halves["held"][kind]) <= 1 for kind in KINDS)
 
@@ -32,7 +34,11 @@ async def test_the_built_in_experts_answer_as_a_careful_person_would(language):
 
 
 async def test_what_was_given_before_is_what_the_experts_see():
-    question = next(one for one in load_questions("en") if [node for node, _ in one.after] == ["3", "3.1"])
+    question = next(
+        candidate
+        for candidate in load_questions("en")
+        if [node for node, _ in candidate.after] == ["3", "3.1"]
+    )
     now = question.situation
     texts = [line.text for line in now.lines if line.seat == "provider"]
     tree = question.task.tree

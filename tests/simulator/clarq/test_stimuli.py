@@ -40,7 +40,7 @@ def test_the_papers_stimuli(language):
     background = background_text(task)
     (system, *spoken), _ = messages_for(seen, "chat", "paper")
     assert (system.role, system.content) == ("system", background)
-    assert [(one.role, one.content) for one in spoken] == [
+    assert [(message.role, message.content) for message in spoken] == [
         ("user", f"Jax: {GREETINGS[language]}"),
         ("assistant", "How?"),
         ("user", "Jax: Like this."),
@@ -51,7 +51,7 @@ def test_the_papers_stimuli(language):
     assert message.content.startswith("\n\n".join(plan) + "\n\n")
     assert message.content.rsplit("\n\n", 1)[1].count("\n") == 0
     assert version != messages_for(seen, "completion")[1]
-    assert [one.content for one in messages_for(seen, "chat")[0]][1:] == [
+    assert [message.content for message in messages_for(seen, "chat")[0]][1:] == [
         GREETINGS[language],
         "How?",
         "Like this.",
@@ -64,20 +64,20 @@ def test_personas_are_chosen_by_an_option(tmp_path, monkeypatch):
 
     def play(*arguments):
         line = ["run", "clarq", "--limit", "2", "--lang", "both", *arguments, "--log", str(log)]
-        told = CliRunner().invoke(cli, line)
-        assert told.exit_code == 0, told.output
+        result = CliRunner().invoke(cli, line)
+        assert result.exit_code == 0, result.output
 
     play("--run", "ours")
     play("--run", "theirs", "--personas", "paper")
     with LogReader(log) as reader:
         greeted = {
-            run: {one.language: reader.turns(one.id)[0].text for one in reader.episodes(run)}
+            run: {episode.language: reader.turns(episode.id)[0].text for episode in reader.episodes(run)}
             for run in ("ours", "theirs")
         }
-        options = [one.options for one in reader.episodes("theirs")]
+        options = [episode.options for episode in reader.episodes("theirs")]
     assert greeted["theirs"] == GREETINGS
     assert set(greeted["ours"].values()).isdisjoint(GREETINGS.values())
-    assert {one["personas"] for one in options} == {"paper"}
+    assert {chosen["personas"] for chosen in options} == {"paper"}
     with pytest.raises(InputError, match="default or paper"):
         seat_for(SEEKER, "x/y", lambda name: ScriptModel(lambda request: ""), {"personas": "mine"})
 
@@ -138,7 +138,9 @@ async def test_every_expert_asks_its_own_model(lamp):
                 seed=0,
             )
         )
-    by_purpose = {purpose: {name for name, one in asked if one == purpose} for _, purpose in asked}
+    by_purpose = {
+        purpose: {name for name, asked_for in asked if asked_for == purpose} for _, purpose in asked
+    }
     assert by_purpose == {
         "provider.opening": {"t/t"},
         "provider.type": {"t/t"},

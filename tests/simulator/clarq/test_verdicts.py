@@ -33,8 +33,8 @@ def judged(episode, judge, **nodes):
     ]
 
 
-def reviewed(episode, who, key, said):
-    value = {"success": said}
+def reviewed(episode, who, key, success):
+    value = {"success": success}
     return Judgment(
         id=f"{episode}/{who}/{key}", episode_id=episode, annotator=who, kind=REVIEW_SUCCESS, value=value
     )
@@ -69,28 +69,32 @@ def test_reviewers_override_judges_and_majorities_count(put, log, reader, lamp):
     for number, (given, judges, people, expected) in enumerate(CASES):
         run = f"run{number}"
         episode = put(log, lamp, given, run=run)
-        for place, said in enumerate(judges):
-            for row in judged(episode, f"x/{place}", **said):
+        for place, verdict in enumerate(judges):
+            for row in judged(episode, f"x/{place}", **verdict):
                 log.put(row)
-        for place, said in enumerate(people):
-            log.put(reviewed(episode, f"p{place}", number, said))
+        for place, verdict in enumerate(people):
+            log.put(reviewed(episode, f"p{place}", number, verdict))
         log.flush()
-        (one,) = score_run(reader, run)
-        found = (one.scores.success, one.scores.needs_judge, one.scores.decided_by)
-        if found != expected:
-            wrong.append((number, given, judges, people, found, expected))
+        (scored,) = score_run(reader, run)
+        decision = (scored.scores.success, scored.scores.needs_judge, scored.scores.decided_by)
+        if decision != expected:
+            wrong.append((number, given, judges, people, decision, expected))
     assert wrong == []
 
 
 def test_the_latest_verdict_is_compared_with_the_rule(put, log, reader, lamp):
     episode = put(log, lamp, ALMOST)
-    for key, said in (("one", True), ("two", False), ("three", True)):
-        log.put(reviewed(episode, "ann", key, said))
+    for key, success in (("one", True), ("two", False), ("three", True)):
+        log.put(reviewed(episode, "ann", key, success))
     log.flush()
-    (one,) = score_run(reader, "run")
-    assert (one.scores.success, one.scores.missing, one.scores.judged) == (True, (), ("2.1", "2.1.1", "3"))
-    assert not one.automatic.success
-    compared = success_answers([one], reader.judgments(run_id="run"))
+    (scored,) = score_run(reader, "run")
+    assert (scored.scores.success, scored.scores.missing, scored.scores.judged) == (
+        True,
+        (),
+        ("2.1", "2.1.1", "3"),
+    )
+    assert not scored.automatic.success
+    compared = success_answers([scored], reader.judgments(run_id="run"))
     assert [answer[2:] for answer in compared] == [("no", "yes", True)]
 
 
@@ -98,9 +102,9 @@ def test_what_the_player_ticks_is_compared_and_settles_nothing(put, log, reader,
     episode = put(log, lamp, ALMOST)
     log.put(Judgment(id="t", episode_id=episode, annotator="provider", kind=SUCCESS, value={"success": True}))
     log.flush()
-    (one,) = score_run(reader, "run")
-    assert not one.scores.success
-    assert len(success_answers([one], reader.judgments(run_id="run"))) == 1
+    (scored,) = score_run(reader, "run")
+    assert not scored.scores.success
+    assert len(success_answers([scored], reader.judgments(run_id="run"))) == 1
 
 
 def test_under_success_no_reason_is_asked_for(put, log, reader, lamp):
@@ -136,13 +140,13 @@ def test_the_report_says_who_decided_s_and_how_judges_agree(put, log, reader, la
         if repeat:
             log.put(reviewed(episode, "ann", repeat, repeat == 1))
     log.flush()
-    found = run_section(reader, "run")
-    assert found.data["decided_by"] == {"judges": 1, "people": 2}
-    assert found.tables[0].rows[0][2].value == pytest.approx(2 / 3)
-    told = CliRunner().invoke(cli, ["score", "run", "run", "--log", str(reader.path)])
-    assert told.exit_code == 0, told.output
-    assert "S was decided by judges (1), reviewers (2)" in told.output
-    assert "x/a and x/b agree on 1 of 3 dialogues" in told.output
+    section = run_section(reader, "run")
+    assert section.data["decided_by"] == {"judges": 1, "people": 2}
+    assert section.tables[0].rows[0][2].value == pytest.approx(2 / 3)
+    result = CliRunner().invoke(cli, ["score", "run", "run", "--log", str(reader.path)])
+    assert result.exit_code == 0, result.output
+    assert "S was decided by judges (1), reviewers (2)" in result.output
+    assert "x/a and x/b agree on 1 of 3 dialogues" in result.output
     plain = json.loads(
         CliRunner().invoke(cli, ["score", "run", "run", "--json", "--log", str(reader.path)]).stdout
     )

@@ -105,7 +105,7 @@ def test_no_seat_is_to_move_after_the_end(lamp):
 
 @pytest.mark.parametrize("with_payload", [True, False])
 def test_a_replay_shows_the_frontier_around_every_turn(lamp, with_payload):
-    told = (
+    recorded = (
         {"type": 2, "reason": "asked", "guards": ["joined"], "frontier_before": ["9"]} if with_payload else {}
     )
     turns = logged(
@@ -117,7 +117,7 @@ def test_a_replay_shows_the_frontier_around_every_turn(lamp, with_payload):
         "Goodbye",
         gives={2: ["0"], 4: ["2"]},
     )
-    turns[4].payload.update(told)
+    turns[4].payload.update(recorded)
     shown = replay(lamp, turns)
     assert [step.gave for step in shown.steps] == [(), (), ("0",), (), ("2",), ()]
     after = [[node.index for node in step.after.available] for step in shown.steps]

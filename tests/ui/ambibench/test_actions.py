@@ -179,8 +179,8 @@ async def test_withdrawing_erases_at_any_time(
     assert "BACK-twenty" in page
     assert [card.places_left for card in letters.studies()] == before
     erase_due(log[1].path)
-    kept = [(turn.text, turn.payload.get("raw_answer")) for turn in log[1].turns(visit.episode)]
-    assert all(text == "[erased]" and answer in (None, "[erased]") for text, answer in kept)
+    erased = [(turn.text, turn.payload.get("raw_answer")) for turn in log[1].turns(visit.episode)]
+    assert all(text == "[erased]" and answer in (None, "[erased]") for text, answer in erased)
     assert 'data-code="declined"' in await visit.look()
     assert "DONE-twenty" not in visit.html
     late = await visit.say("X", turns)

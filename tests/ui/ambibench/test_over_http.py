@@ -50,12 +50,12 @@ def test_nothing_reaches_the_browser_before_its_time(
     place.look_around()
     place.send(0, "right", text="yes")
     everything = place.look_around()
-    assert not any(said(one.sentence, everything) for one in prompt.examples)
+    assert not any(said(example.sentence, everything) for example in prompt.examples)
     place.send(1, "right", text="ready")
     for k, example in enumerate(prompt.examples, start=1):
         everything = place.look_around()
-        seen = {one.sentence for one in prompt.examples[:k]}
-        later = [one.sentence for one in prompt.examples[k:] if one.sentence not in seen]
+        seen = {example.sentence for example in prompt.examples[:k]}
+        later = [example.sentence for example in prompt.examples[k:] if example.sentence not in seen]
         assert said(example.sentence, everything)
         assert not any(said(sentence, everything) for sentence in later)
         assert prompt.hypothesis.feature not in place.browser.received[-1]

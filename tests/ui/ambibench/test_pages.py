@@ -55,8 +55,8 @@ async def test_the_right_label_is_told_and_marked(actions: Actions, log: Log) ->
     assert "bl-corrected" not in visit.html
     await visit.say(EVIL)
     assert f"You typed {EVIL}; the right answer is {examples[1].label}." in words(visit.html)
-    told = [attrs for _, attrs in Page(visit.html).tags if attrs.get("class") in ("bl-new", "bl-corrected")]
-    assert [attrs["data-note"] for attrs in told] == ["corrected"]
+    marked = [attrs for _, attrs in Page(visit.html).tags if attrs.get("class") in ("bl-new", "bl-corrected")]
+    assert [attrs["data-note"] for attrs in marked] == ["corrected"]
     assert not [tag for tag, _ in Page(visit.html).tags if tag in ("script", "img")]
 
 
@@ -180,8 +180,8 @@ def test_the_parts_of_a_passage_are_the_text() -> None:
     for feedback in (Feedback("X", "X", True), Feedback("Y", "X", False), None):
         parts = spans(text, feedback, "arrow")
         assert "".join(part.text for part in parts) == text
-        told = [part for part in parts if part.look in ("new", "corrected")]
-        assert [part.text for part in told] == (["X"] if feedback else [])
+        marked = [part for part in parts if part.look in ("new", "corrected")]
+        assert [part.text for part in marked] == (["X"] if feedback else [])
     assert spans("Q?", None, None)[0].text == "Q?"
     assert picture()[0].parts[0].text.endswith("\n>")
 

@@ -30,25 +30,25 @@ def records() -> list[dict[str, str]]:
 def test_the_completion_is_a_token_of_its_own_with_weight_one(base, records):
     tokenizer = transformers.AutoTokenizer.from_pretrained(base)
     for record in (records[0], records[-1]):
-        one = encode(tokenizer, record, 0.1)
-        assert tokenizer.decode(one.ids) == record["prompt"] + record["completion"]
-        counted = [weight for weight in one.weights if weight == 1.0]
-        assert tokenizer.decode(one.ids[-len(counted) :]) == record["completion"]
-        assert one.weights[0] == 0
-        assert {*one.weights[1 : -len(counted)]} == {0.1}
+        encoded = encode(tokenizer, record, 0.1)
+        assert tokenizer.decode(encoded.ids) == record["prompt"] + record["completion"]
+        counted = [weight for weight in encoded.weights if weight == 1.0]
+        assert tokenizer.decode(encoded.ids[-len(counted) :]) == record["completion"]
+        assert encoded.weights[0] == 0
+        assert {*encoded.weights[1 : -len(counted)]} == {0.1}
 
 
 def test_the_loss_is_the_weighted_mean_of_the_tokens(base, records):
     tokenizer = transformers.AutoTokenizer.from_pretrained(base)
     model = transformers.AutoModelForCausalLM.from_pretrained(base).eval()
-    one = encode(tokenizer, records[0], 0.25)
+    encoded = encode(tokenizer, records[0], 0.25)
     with torch.no_grad():
-        loss, completion = losses_of(model, one)
-        logprobs = torch.log_softmax(model(torch.tensor([one.ids])).logits[0], dim=-1)
-    each = [-logprobs[at - 1, one.ids[at]].item() for at in range(1, len(one.ids))]
-    top = sum(weight * value for weight, value in zip(one.weights[1:], each, strict=True))
-    assert loss.item() == pytest.approx(top / sum(one.weights), rel=1e-5)
-    last = [value for weight, value in zip(one.weights[1:], each, strict=True) if weight == 1.0]
+        loss, completion = losses_of(model, encoded)
+        logprobs = torch.log_softmax(model(torch.tensor([encoded.ids])).logits[0], dim=-1)
+    each = [-logprobs[at - 1, encoded.ids[at]].item() for at in range(1, len(encoded.ids))]
+    top = sum(weight * value for weight, value in zip(encoded.weights[1:], each, strict=True))
+    assert loss.item() == pytest.approx(top / sum(encoded.weights), rel=1e-5)
+    last = [value for weight, value in zip(encoded.weights[1:], each, strict=True) if weight == 1.0]
     assert completion == pytest.approx(fmean(last), rel=1e-5)
 
 

@@ -36,12 +36,12 @@ def test_it_trains_plays_the_pair_held_out_and_says_what_it_found(base, tmp_path
     variant = "control" if words else "ambiguous"
     write_lines(tmp_path / "some.jsonl", map(item_line, generate_finetune(0, FOLD, variant)[::14]))
     log = tmp_path / "log.sqlite"
-    found = train(
+    result = train(
         "--fold", FOLD, "--model", f"transformers/{base}", "--data", "some.jsonl", "--rate", "0.01",
         "--per-cell", "1", "--threads", "1", "--log", log, *words,
     )  # fmt: skip
-    assert found.exit_code == 0, found.output
-    assert "20 prompts, 1 epochs; loss of the last label" in found.output
+    assert result.exit_code == 0, result.output
+    assert "20 prompts, 1 epochs; loss of the last label" in result.output
     folder = tmp_path / f"ambibench-{FOLD}-{variant}"
     facts = json.loads((folder / "askback.json").read_text())
     assert (facts["fold"], facts["variant"], facts["examples"]) == (FOLD, variant, 20)
@@ -53,13 +53,13 @@ def test_it_trains_plays_the_pair_held_out_and_says_what_it_found(base, tmp_path
         ]
         # Both tasks of the pair in both formats, twenty labels each.
         assert [len(list(reader.turns_of_run(run.id))) for run in runs] == [4, 4]
-        scores = [{one.episode_id: one.value for one in reader.scores(run_id=run.id)} for run in runs]
+        scores = [{score.episode_id: score.value for score in reader.scores(run_id=run.id)} for run in runs]
     assert all(scores)
 
 
 def test_for_a_service_it_writes_the_file(tmp_path):
-    found = train("--fold", FOLD, "--model", "openai/davinci-002", "--out", "train.jsonl")
-    assert found.exit_code == 0 and "Wrote 272 prompts to train.jsonl" in found.output
+    result = train("--fold", FOLD, "--model", "openai/davinci-002", "--out", "train.jsonl")
+    assert result.exit_code == 0 and "Wrote 272 prompts to train.jsonl" in result.output
     lines = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
     assert len(lines) == 272 and {tuple(line) for line in lines} == {("prompt", "completion")}
     assert {line["completion"] for line in lines} == {"X", "Y", " X", " Y"}

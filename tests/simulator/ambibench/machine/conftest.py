@@ -40,8 +40,8 @@ class Toy:
         blank = " " if bare.endswith(":") else ""
         weights = {f"{blank}X": random.random(), f"{blank}Y": random.random(), "\n": random.random() / 2}
         total = sum(weights.values())
-        found = ((token, log(weight / total)) for token, weight in weights.items())
-        return tuple(sorted(found, key=lambda pair: -pair[1]))
+        pairs = ((token, log(weight / total)) for token, weight in weights.items())
+        return tuple(sorted(pairs, key=lambda pair: -pair[1]))
 
     def complete(self, request: Request) -> Completion:
         self.asked.append(request)
@@ -127,12 +127,12 @@ def run(live: Callable[..., ActiveEpisode]) -> Callable[..., Any]:
 def people(live: Callable[..., ActiveEpisode]) -> Callable[..., Any]:
     """Submit a person's replies step by step, each time rebuilding the episode from its turns."""
 
-    async def play(item: Item, said: Iterable[str | Reply], **more: Any) -> Played:
+    async def play(item: Item, answers: Iterable[str | Reply], **more: Any) -> Played:
         played: list[Turn] = []
         here = live(item, "person", played, **more)
         state = PEOPLE.rebuild(played)
-        for number, one in enumerate(said):
-            reply = one if isinstance(one, Reply) else Reply(text=one, key=str(number))
+        for number, answer in enumerate(answers):
+            reply = answer if isinstance(answer, Reply) else Reply(text=answer, key=str(number))
             played.append(PEOPLE.accept(here, PEOPLE.rebuild(played), SEAT, reply))
             state = await PEOPLE.advance(here, PEOPLE.rebuild(played))
         return Played(played, here, state, PEOPLE.ending(here, state))

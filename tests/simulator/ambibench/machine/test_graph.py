@@ -40,7 +40,7 @@ async def test_a_built_in_player_answers_every_trial(run, prompt):
     played = await run(prompt, "offline/oracle")
     assert [payload["k"] for payload in played.payloads] == list(range(1, 21))
     assert all(payload.keys() == FIELDS for payload in played.payloads)
-    assert [payload["gold"] for payload in played.payloads] == [one.label for one in prompt.examples]
+    assert [payload["gold"] for payload in played.payloads] == [example.label for example in prompt.examples]
     thought = beliefs(prompt)
     for payload, belief in zip(played.payloads, thought, strict=True):
         assert (payload["oracle_p"], payload["oracle_identified"]) == (belief.p_gold, belief.identified)
@@ -130,7 +130,7 @@ async def test_without_consent_nothing_is_asked(people, single):
 
 
 @pytest.mark.parametrize(
-    ("said", "code"),
+    ("answers", "code"),
     [
         (["perhaps"], "consent"),
         ([""], "consent"),
@@ -141,9 +141,9 @@ async def test_without_consent_nothing_is_asked(people, single):
         (["yes", "ready", "x", "", "more"], "not_due"),
     ],
 )
-async def test_what_people_may_not_say(people, single, said, code):
+async def test_what_people_may_not_say(people, single, answers, code):
     with pytest.raises(SeatError) as error:
-        await people(single, said, study=True)
+        await people(single, answers, study=True)
     assert (error.value.cause, error.value.code) == ("participant", code)
 
 
@@ -184,11 +184,11 @@ async def test_a_script_answers_in_turn(run, prompt):
 async def test_free_text(run, aws, question):
     written = "aws s3 mb s3://bucket-for-ava --region us-west-2"
     bucket = await run(aws, [written])
-    assert [(one["kind"], one["category"], one["raw_answer"]) for one in bucket.payloads] == [
+    assert [(payload["kind"], payload["category"], payload["raw_answer"]) for payload in bucket.payloads] == [
         ("text", "other", written)
     ]
     named = await run(question, ["the pronoun"])
-    assert [(one["kind"], one["category"]) for one in named.payloads] == [("text", None)]
+    assert [(payload["kind"], payload["category"]) for payload in named.payloads] == [("text", None)]
     assert named.ending.status == "completed"
 
 
@@ -231,15 +231,15 @@ def test_nothing_is_seen_before_its_time(seed, feature, form, kind, study):
     while True:
         state = PEOPLE.rebuild(turns)
         view = PEOPLE.view(here, state, "participant", None, None)
-        told = json.dumps(asdict(view))
+        sent = json.dumps(asdict(view))
         trial, last = view.stage == "task", view.stage in ("comment", "done")
         k = view.k if trial else 20 if last else 0
-        seen = {one.sentence for one in prompt.examples[:k]}
-        later = {one.sentence for one in prompt.examples[k:]} - seen
-        assert not any(sentence in told for sentence in later)
+        seen = {example.sentence for example in prompt.examples[:k]}
+        later = {example.sentence for example in prompt.examples[k:]} - seen
+        assert not any(sentence in sent for sentence in later)
         assert view.text == (shown_text(prompt, k) if trial else "")
         assert "".join(_labels(view.text)) == "".join(
-            one.label for one in prompt.examples[: max(k - 1, 0)][: 20 if trial else 0]
+            example.label for example in prompt.examples[: max(k - 1, 0)][: 20 if trial else 0]
         )
         if view.feedback:
             due = len([turn for turn in turns if turn.payload["kind"] == "answer"])
@@ -250,8 +250,8 @@ def test_nothing_is_seen_before_its_time(seed, feature, form, kind, study):
             assert not any(sentence in repr(asked) for sentence in later)
         if view.stage == "done":
             break
-        said = "yes" if view.stage == "consent" else "X"
-        turns.append(PEOPLE.accept(here, state, "participant", Reply(text=said)))
+        answer = "yes" if view.stage == "consent" else "X"
+        turns.append(PEOPLE.accept(here, state, "participant", Reply(text=answer)))
     assert len(turns) == (23 if study else 21)
 
 

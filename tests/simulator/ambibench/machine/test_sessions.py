@@ -65,10 +65,10 @@ async def say(sessions, episode, text, view=None, **more):
 
 
 async def take_part(server, episode, answer="X"):
-    said = {"consent": "yes", "instructions": "ready", "task": answer, "comment": "It was odd."}
+    replies = {"consent": "yes", "instructions": "ready", "task": answer, "comment": "It was odd."}
     view = await server.sessions.view(episode, SEAT)
     while view.stage != "done":
-        view = await say(server.sessions, episode, said[view.stage], view)
+        view = await say(server.sessions, episode, replies[view.stage], view)
     return view
 
 
@@ -140,8 +140,8 @@ def test_the_papers_studies(server):
         for card in cards.values()
     )
     assert (pay := cards[MULTIPLE].study.pay) and 4 <= pay.minutes <= 8
-    for one in builtin_studies("ambibench"):
-        assert one.pay.amount / one.pay.minutes * 60 == pytest.approx(12.5, abs=0.11)
+    for study in builtin_studies("ambibench"):
+        assert study.pay.amount / study.pay.minutes * 60 == pytest.approx(12.5, abs=0.11)
 
 
 async def test_a_whole_participation(server):
@@ -163,7 +163,7 @@ async def test_a_whole_participation(server):
         await server.sessions.replay(entry.episode_id, SEAT)
     (accuracy,) = server.reader.scores(episode_id=entry.episode_id, metric="accuracy")
     item = server.reader.item(server.reader.episode(entry.episode_id).item_hash).data
-    assert accuracy.value == sum(one["label"] == "X" for one in item["examples"]) / 20
+    assert accuracy.value == sum(example["label"] == "X" for example in item["examples"]) / 20
     (place,) = server.reader.assignments(run_id=f"study-{MULTIPLE}")
     assert place.state == "completed"
     assert [turn.payload["keys_used"] for turn in server.reader.turns(entry.episode_id)[2:4]] == [True, True]
@@ -171,7 +171,7 @@ async def test_a_whole_participation(server):
 
 async def test_places_are_kept_even(server):
     episodes = [(await enter(server, MULTIPLE, f"p{number}")).episode_id for number in range(24)]
-    items = [server.reader.item(server.reader.episode(one).item_hash).data for one in episodes]
+    items = [server.reader.item(server.reader.episode(episode).item_hash).data for episode in episodes]
     assert set(Counter(item["salient_task"] for item in items).values()) == {4}
     assert set(Counter((item["salient_task"], item["format"]) for item in items).values()) == {2}
     assert set(Counter((item["salient_task"], item["polarity"]) for item in items).values()) == {2}
@@ -182,7 +182,7 @@ async def test_places_are_kept_even(server):
 async def test_a_prompt_can_be_drawn_again_from_its_place(server):
     entry = await enter(server, RULE, "eve")
     (place,) = server.reader.assignments(run_id=f"study-{RULE}")
-    study = next(one for one in builtin_studies("ambibench") if one.id == RULE)
+    study = next(offered for offered in builtin_studies("ambibench") if offered.id == RULE)
     drawn = PatternStudy(study).item(tuple(place.details["cell"].split("/")), place.details["seed"])
     row = server.reader.item(server.reader.episode(entry.episode_id).item_hash)
     assert load_machine("ambibench").read_item(row) == drawn
@@ -227,7 +227,7 @@ async def test_who_declines_keeps_what_they_did_elsewhere(server):
     second = (await enter(server, "here", "joe")).episode_id
     await say(server.sessions, second, "no")
     assert server.reader.turns(first)[-1].text == "It was odd."
-    assert [one.state for one in server.reader.assignments(run_id="study-here")] == ["returned"]
+    assert [assignment.state for assignment in server.reader.assignments(run_id="study-here")] == ["returned"]
 
 
 @pytest.mark.parametrize("when", ["consent", "task", "done"])
@@ -245,8 +245,8 @@ async def test_withdrawing_erases(server, when):
     assert all(turn.text in ("[erased]", "") for turn in server.reader.turns(episode))
     assert "telling" not in str([turn.payload for turn in server.reader.turns(episode)])
     # Whether an answer was right tells what it was: the letters can be looked up.
-    telling = {"answer", "raw_answer", "normalised", "correct", "strict", "valid"}
-    assert not any(telling & turn.payload.keys() for turn in server.reader.turns(episode))
+    erased = {"answer", "raw_answer", "normalised", "correct", "strict", "valid"}
+    assert not any(erased & turn.payload.keys() for turn in server.reader.turns(episode))
     assert {score.value for score in server.reader.scores(episode_id=episode)} <= {None}
     assert server.reader.identities() == []
     view = await server.sessions.view(episode, SEAT)
@@ -284,11 +284,13 @@ async def test_a_withdrawal_that_was_cut_short_is_finished(server):
     await server.sessions.view(episode, SEAT)
     erase_due(server.reader.path)
     assert [turn.text for turn in server.reader.turns(episode)] == ["[erased]"]
-    assert [one.state for one in server.reader.assignments(run_id=f"study-{MULTIPLE}")] == ["withdrawn"]
+    assert [assignment.state for assignment in server.reader.assignments(run_id=f"study-{MULTIPLE}")] == [
+        "withdrawn"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "error"),
     [
         ({"settings": {}}, "setting is missing"),
         ({"settings": {"setting": "aws"}}, 'setting is "aws"'),
@@ -306,8 +308,8 @@ async def test_a_withdrawal_that_was_cut_short_is_finished(server):
         ({"participants": {"age": 3}}, "participants"),
     ],
 )
-def test_study_files_that_do_not_fit(server, more, said):
-    with pytest.raises(InputError, match=said):
+def test_study_files_that_do_not_fit(server, more, error):
+    with pytest.raises(InputError, match=error):
         server.again(study(**more))
 
 

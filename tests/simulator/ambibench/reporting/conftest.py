@@ -150,8 +150,8 @@ class Desk:
             turn(reply.text, payload, seconds)
         if person and episode.options["study"]:
             turn("Was fun\u2028really.", {"kind": "comment"})
-        for one in turns:
-            self.writer.put(one)
+        for row in turns:
+            self.writer.put(row)
         if status is not None:
             self.writer.put(Ending(episode_id=episode.id, status=status))  # type: ignore[arg-type]
 

@@ -35,7 +35,7 @@ def sort(desk):
     return put
 
 
-def of(*runs):
+def set_of(*runs):
     """The set of outputs of some runs."""
     return ",".join(map(set_key, runs))
 
@@ -58,7 +58,7 @@ def key_of(desk, data, name):
 
 
 def test_a_rater_sees_the_output_and_the_feature_not_whose_it_is(desk, outputs):
-    cases = DESK.cases(desk.reader, of(*outputs))
+    cases = DESK.cases(desk.reader, set_of(*outputs))
     assert len({case.name for case in cases}) == 24
     for case in cases:
         feature = case.title.removeprefix("It is ").rstrip(".")
@@ -69,13 +69,13 @@ def test_a_rater_sees_the_output_and_the_feature_not_whose_it_is(desk, outputs):
 
 def test_what_is_left_of_those_who_withdrew_is_not_sorted(desk, says):
     desk.play("people", ITEMS[:2], "person", lambda item, *_: says(f"It is {item.salient}."))
-    assert len(DESK.cases(desk.reader, of("people"))) == 2
+    assert len(DESK.cases(desk.reader, set_of("people"))) == 2
     erase_participant(desk.path, "p1")
-    assert len(DESK.cases(desk.reader, of("people"))) == 1
+    assert len(DESK.cases(desk.reader, set_of("people"))) == 1
 
 
 def test_the_order_is_each_raters_own_and_stays_as_outputs_are_sorted(desk, outputs, sort):
-    data = of(*outputs)
+    data = set_of(*outputs)
     first = waiting(desk, data, "ann")
     assert first == waiting(desk, data, "ann")
     other = waiting(desk, data, "bo")
@@ -91,7 +91,7 @@ def test_the_order_is_each_raters_own_and_stays_as_outputs_are_sorted(desk, outp
 
 
 def test_two_raters_per_output_and_a_third_where_they_differ(desk, outputs, sort):
-    data = of(outputs[0])
+    data = set_of(outputs[0])
     name, another = waiting(desk, data, "ann")[:2]
     for rater, category in (("ann", "correct"), ("bo", "incorrect")):
         sort(key_of(desk, data, name), rater, category)
@@ -109,8 +109,8 @@ def test_two_raters_per_output_and_a_third_where_they_differ(desk, outputs, sort
 
 
 def test_what_is_settled(outputs, desk, sort):
-    episodes = [one.id for one in desk.reader.episodes(outputs[0])]
-    said = [
+    episodes = [episode.id for episode in desk.reader.episodes(outputs[0])]
+    sorted_as = [
         ("correct",),
         ("correct", "correct"),
         ("correct", "other"),
@@ -118,11 +118,11 @@ def test_what_is_settled(outputs, desk, sort):
         ("correct", "other", "other"),
         (),
     ]
-    for episode, marks in zip(episodes, said, strict=False):
+    for episode, marks in zip(episodes, sorted_as, strict=False):
         for rater, category in zip(("ann", "bo", "cy"), marks, strict=False):
             sort(episode, rater, category)
-    found = settled_categories(desk.reader.judgments(kind=coding.KIND))
-    assert [found.get(episode) for episode in episodes[:6]] == [
+    settled = settled_categories(desk.reader.judgments(kind=coding.KIND))
+    assert [settled.get(episode) for episode in episodes[:6]] == [
         "correct",
         "correct",
         None,
@@ -140,30 +140,30 @@ def test_a_changed_mind_counts_in_its_old_place(outputs, desk, sort):
 
 
 def test_agreement_is_cohens_kappa_over_the_first_two(outputs, desk, sort):
-    episodes = [one.id for one in desk.reader.episodes(outputs[0])]
+    episodes = [episode.id for episode in desk.reader.episodes(outputs[0])]
     ann = ["correct"] * 6 + ["other"] * 4 + ["incorrect"] * 2
     bo = ["correct"] * 5 + ["other"] * 4 + ["incorrect"] * 3
     for place, episode in enumerate(episodes):
         # Whoever comes first, the pair is the same.
-        for rater, said in (("ann", ann), ("bo", bo))[:: 1 if place % 2 else -1]:
-            sort(episode, rater, said[place])
+        for rater, categories in (("ann", ann), ("bo", bo))[:: 1 if place % 2 else -1]:
+            sort(episode, rater, categories[place])
     sort(episodes[5], "cy", "correct")
-    (told,) = agreement(desk.reader.judgments(kind=coding.KIND))
-    assert told.raters == ("ann", "bo")
-    assert told.observed.value == pytest.approx(sum(a == b for a, b in zip(ann, bo, strict=True)) / 12)
-    assert told.kappa.value == pytest.approx(cohen_kappa(ann, bo))
-    assert told.kappa.low < told.kappa.value < told.kappa.high
-    assert (told.differing, told.decided) == (2, 1)
+    (agreed,) = agreement(desk.reader.judgments(kind=coding.KIND))
+    assert agreed.raters == ("ann", "bo")
+    assert agreed.observed.value == pytest.approx(sum(a == b for a, b in zip(ann, bo, strict=True)) / 12)
+    assert agreed.kappa.value == pytest.approx(cohen_kappa(ann, bo))
+    assert agreed.kappa.low < agreed.kappa.value < agreed.kappa.high
+    assert (agreed.differing, agreed.decided) == (2, 1)
 
 
 def test_several_raters_are_compared_in_pairs(outputs, desk, sort):
-    episodes = [one.id for one in desk.reader.episodes(outputs[0])]
+    episodes = [episode.id for episode in desk.reader.episodes(outputs[0])]
     for episode, raters in zip(episodes, (("ann", "bo"), ("bo", "cy"), ("bo", "cy")), strict=False):
         for rater in raters:
             sort(episode, rater, "other")
-    found = agreement(desk.reader.judgments(kind=coding.KIND))
+    agreements = agreement(desk.reader.judgments(kind=coding.KIND))
     # None said anything but one thing.
-    assert [(one.raters, one.observed.n, one.observed.value, one.kappa) for one in found] == [
+    assert [(pair.raters, pair.observed.n, pair.observed.value, pair.kappa) for pair in agreements] == [
         (("ann", "bo"), 1, 1, None),
         (("bo", "cy"), 2, 1, None),
     ]
@@ -171,7 +171,7 @@ def test_several_raters_are_compared_in_pairs(outputs, desk, sort):
 
 
 def test_what_cannot_be_sorted(desk, outputs, says, typed):
-    data = of(*outputs)
+    data = set_of(*outputs)
     (name, *_) = waiting(desk, data, "ann")
     with pytest.raises(InputError, match="not a choice of category; choose from correct, incorrect, other"):
         judgment_rows(DESK, desk.reader, data, "ann", name, {"category": "right"}, submission="1")
@@ -181,4 +181,4 @@ def test_what_cannot_be_sorted(desk, outputs, says, typed):
     desk.play("open", ITEMS[:1], "openai/m", lambda *_: says("x"), status=None)
     for run in ("labels", "open"):
         with pytest.raises(InputError, match="no set of outputs"):
-            DESK.cases(desk.reader, of(run))
+            DESK.cases(desk.reader, set_of(run))

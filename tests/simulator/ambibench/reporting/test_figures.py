@@ -57,12 +57,14 @@ def whole(shared_desk, skilled, typed, says):
     return trials_of_runs(desk.reader, [run.id for run in desk.reader.runs()])
 
 
-def pick(records, **wanted):
-    return [one for one in records if all(getattr(one, name) == value for name, value in wanted.items())]
+def pick(records, **values):
+    return [
+        record for record in records if all(getattr(record, name) == value for name, value in values.items())
+    ]
 
 
 def marks(panel, kind):
-    return {one.name: one for one in panel.marks if isinstance(one, kind)}
+    return {mark.name: mark for mark in panel.marks if isinstance(mark, kind)}
 
 
 def drawn(number, records):
@@ -72,9 +74,9 @@ def drawn(number, records):
 
 
 def test_all_of_them_can_be_drawn(whole):
-    found = trial_frame(whole)
+    frame = trial_frame(whole)
     for number, build in FIGURES.items():
-        figure, missing = build(found)
+        figure, missing = build(frame)
         assert missing == (), number
         assert to_plotly(figure)["data"]
         assert figure.name in (f"figure-{number}", f"figures-{number}")
@@ -91,16 +93,16 @@ def test_figure_2_has_people_and_models_by_task(whole):
         assert list(bars) == ["people", "openai/m", "local/t0pp"]
         assert marks(panel, Level)["chance"].y == 0.5
         here = pick(whole, setting="instruction", instruction_kind=kind)
-        for name, some in (
+        for name, records in (
             ("people", pick(here, actor_kind="human")),
             ("openai/m", pick(here, actor_id="openai/m")),
         ):
             assert bars[name].categories == FEATURES
-            wanted = [
-                fmean(one.correct for one in pick(some, salient_feature=feature))
+            means = [
+                fmean(record.correct for record in pick(records, salient_feature=feature))
                 for feature in ("subject", "location", "religious", "pronoun", "propn", "negation")
             ]
-            assert bars[name].y == pytest.approx(wanted)
+            assert bars[name].y == pytest.approx(means)
             assert all(
                 low <= y <= high
                 for low, y, high in zip(bars[name].low, bars[name].y, bars[name].high, strict=True)
@@ -114,13 +116,13 @@ def test_figure_3_has_people_models_and_the_oracle(whole):
     assert lines["oracle (exact)"].y == exact_curve(20).bayes
     for name, kind in (("people", "human"), ("openai/m", "model")):
         here = [
-            one
-            for one in pick(whole, setting="multiple", actor_kind=kind)
-            if name in ("people", one.actor_id)
+            record
+            for record in pick(whole, setting="multiple", actor_kind=kind)
+            if name in ("people", record.actor_id)
         ]
         assert lines[name].x == tuple(range(1, 21))
         assert lines[name].y == pytest.approx(
-            [fmean(one.correct for one in pick(here, k=k)) for k in range(1, 21)]
+            [fmean(record.correct for record in pick(here, k=k)) for k in range(1, 21)]
         )
 
 
@@ -132,14 +134,14 @@ def test_figure_4_has_a_panel_per_pair(whole):
         lines = marks(panel, Line)
         assert list(lines) == ["openai/m", "local/t0pp", "oracle (exact)"]
         here = pick(whole, setting="ft_eval", fold=fold, actor_id="openai/m")
-        assert lines["openai/m"].y[4] == fmean(one.correct for one in pick(here, k=5))
+        assert lines["openai/m"].y[4] == fmean(record.correct for record in pick(here, k=5))
         assert panel.y_range == (0, 1)
 
 
 def test_figure_4_tells_apart_what_a_model_was_trained_on(whole):
     records = [
-        replace(one, ft_variant="control" if one.actor_id == "local/t0pp" else None)
-        for one in pick(whole, setting="ft_eval")
+        replace(record, ft_variant="control" if record.actor_id == "local/t0pp" else None)
+        for record in pick(whole, setting="ft_eval")
     ]
     panel = drawn("4", records).panels[0]
     assert list(marks(panel, Line))[:2] == ["openai/m", "local/t0pp, finetuned (control)"]
@@ -151,7 +153,7 @@ def test_the_models_of_the_three_folds_are_one_line(desk, skilled):
             model = f"transformers/models/ambibench-{fold}-{variant}"
             desk.play(f"{fold}-{variant}", generate_evaluation(1, fold, per_cell=1), model, skilled(0.8))
     records = trials_of_runs(desk.reader, [run.id for run in desk.reader.runs()])
-    assert {one.ft_variant for one in records} == {"ambiguous", "control"}
+    assert {record.ft_variant for record in records} == {"ambiguous", "control"}
     for panel in drawn("4", records).panels:
         assert list(marks(panel, Line))[:2] == [
             "transformers/models/ambibench-ambiguous",
@@ -184,7 +186,7 @@ def test_figure_7_has_the_probability_of_labels_of_models(whole):
     lines = marks(panel, Line)
     assert list(lines) == ["openai/m", "local/t0pp"]
     here = pick(whole, setting="multiple", actor_id="local/t0pp", k=9)
-    assert lines["local/t0pp"].y[8] == pytest.approx(fmean(one.p_valid for one in here))
+    assert lines["local/t0pp"].y[8] == pytest.approx(fmean(record.p_valid for record in here))
     assert not marks(panel, Level)
 
 
@@ -195,7 +197,7 @@ def test_figure_8_compares_the_bracket_with_the_wug(whole):
     bracket, wug = list(lines.values())[:2]
     assert (bracket.style, wug.style, bracket.colour) == ("solid", "dashed", wug.colour)
     here = pick(whole, setting="wug", actor_id="openai/m", k=2)
-    assert wug.y[1] == fmean(one.correct for one in here)
+    assert wug.y[1] == fmean(record.correct for record in here)
 
 
 @pytest.mark.parametrize(("number", "kind"), [("10", "informative"), ("12", "uninformative")])
@@ -207,7 +209,7 @@ def test_figures_10_and_12_have_each_model_by_feature(whole, number, kind):
         whole, setting="instruction", instruction_kind=kind, salient_feature="negation", actor_kind="model"
     )
     assert bars["negation"].y == tuple(
-        fmean(one.correct for one in pick(here, actor_id=model)) for model in ("openai/m", "local/t0pp")
+        fmean(record.correct for record in pick(here, actor_id=model)) for model in ("openai/m", "local/t0pp")
     )
 
 
@@ -217,7 +219,7 @@ def test_figures_11_and_13_have_the_mean_over_models_by_format(whole, number, ki
     assert list(bars) == ["arrow", "Q/A"]
     here = pick(whole, setting="instruction", instruction_kind=kind, actor_kind="model", format="qa")
     means = [
-        fmean(one.correct for one in pick(here, salient_feature="propn", actor_id=model))
+        fmean(record.correct for record in pick(here, salient_feature="propn", actor_id=model))
         for model in ("openai/m", "local/t0pp")
     ]
     assert bars["Q/A"].y[4] == pytest.approx(fmean(means))
@@ -229,19 +231,19 @@ def test_figures_14_to_18_have_a_panel_per_model(whole):
     lines = marks(figure.panels[1], Line)
     assert tuple(lines) == FEATURES
     here = pick(whole, setting="multiple", actor_id="local/t0pp", salient_feature="religious", k=11)
-    assert lines["religious leader"].y[10] == fmean(one.correct for one in here)
+    assert lines["religious leader"].y[10] == fmean(record.correct for record in here)
 
 
 def test_figure_19_has_t0pp_and_the_mean_over_the_others(whole):
     third = [
-        replace(one, actor_id="openai/n", trial_id=f"n{one.trial_id}", correct=1 - one.correct)
-        for one in pick(whole, setting="multiple", actor_id="openai/m")
+        replace(record, actor_id="openai/n", trial_id=f"n{record.trial_id}", correct=1 - record.correct)
+        for record in pick(whole, setting="multiple", actor_id="openai/m")
     ]
     figure = drawn("19", [*whole, *third])
     assert [panel.title for panel in figure.panels] == ["local/t0pp", "mean over 2 models"]
     alone, others = (marks(panel, Line) for panel in figure.panels)
     here = pick(whole, setting="multiple", actor_id="local/t0pp", format="arrow", k=4)
-    assert alone["arrow"].y[3] == fmean(one.correct for one in here)
+    assert alone["arrow"].y[3] == fmean(record.correct for record in here)
     assert others["Q/A"].y == pytest.approx([0.5] * 20)
 
 
@@ -252,7 +254,7 @@ def test_without_trials_nothing_is_drawn_and_all_say_why():
     for number, build in FIGURES.items():
         figure, missing = build(trial_frame([]))
         assert figure is None, number
-        assert any("askback run ambibench --setting" in one for one in missing), number
+        assert any("askback run ambibench --setting" in reason for reason in missing), number
 
 
 def test_a_figure_with_one_half_says_what_the_other_half_needs(whole):
@@ -268,7 +270,7 @@ def test_a_fold_that_is_missing_is_named(whole):
     records = pick(whole, setting="ft_eval", fold="propn_negation")
     figure, missing = FIGURES["4"](trial_frame(records))
     assert len(figure.panels) == 1
-    assert [one.rpartition("--fold ")[2].split()[0] for one in missing] == [
+    assert [reason.rpartition("--fold ")[2].split()[0] for reason in missing] == [
         "subject_location",
         "religious_pronoun",
     ]

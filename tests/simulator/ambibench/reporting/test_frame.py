@@ -29,34 +29,36 @@ def test_people_come_first_then_models_as_they_appear_then_oracles(played):
 def test_actors_may_be_called_otherwise_and_put_together(played):
     named = trial_frame(played, {"openai/*": "others", "openai/a": "the one", "person": "humans"})
     assert present(named, "actor") == ["humans", "others", "the one", "offline/oracle"]
-    one = trial_frame(played, {"openai/*": "both"})
-    assert len(select(one, actor="both")) == 24
+    frame = trial_frame(played, {"openai/*": "both"})
+    assert len(select(frame, actor="both")) == 24
 
 
 def test_columns_hold_what_trials_say(played):
-    found = trial_frame(played)
-    here = select(found, actor="openai/a", feature="negation", format="qa")
-    wanted = [
-        one
-        for one in played
-        if (one.actor_id, one.salient_feature, one.format) == ("openai/a", "negation", "qa")
+    frame = trial_frame(played)
+    here = select(frame, actor="openai/a", feature="negation", format="qa")
+    matching = [
+        record
+        for record in played
+        if (record.actor_id, record.salient_feature, record.format) == ("openai/a", "negation", "qa")
     ]
-    assert len(here) == len(wanted) == 1
+    assert len(here) == len(matching) == 1
     for name in ("correct", "strict"):
-        assert here[name].tolist() == [wanted[0].correct if name == "strict" else getattr(wanted[0], name)]
-    assert here["valid"].tolist() == [wanted[0].p_valid]
+        assert here[name].tolist() == [
+            matching[0].correct if name == "strict" else getattr(matching[0], name)
+        ]
+    assert here["valid"].tolist() == [matching[0].p_valid]
     assert here["bayes"].tolist() == [0.5]
     assert np.isnan(here["seconds"]).all()
-    assert set(select(found, actor="people")["seconds"].tolist()) == {2.0}
+    assert set(select(frame, actor="people")["seconds"].tolist()) == {2.0}
     assert present(here, "k") == [3]
     assert present(here, "pair") == ["propn_negation"]
 
 
 def test_several_levels_and_unknown_ones(played):
-    found = trial_frame(played)
-    assert len(select(found, feature=("subject", "location"))) == 16
-    assert len(select(found, actor="nobody")) == 0
-    assert len(select(found, setting="multiple")) == 0
+    frame = trial_frame(played)
+    assert len(select(frame, feature=("subject", "location"))) == 16
+    assert len(select(frame, actor="nobody")) == 0
+    assert len(select(frame, setting="multiple")) == 0
 
 
 def test_a_trial_that_comes_twice_counts_once(played):
@@ -76,19 +78,19 @@ def test_trials_without_a_name_are_all_kept():
         "gold": "X",
         "correct": 1.0,
     }
-    found = trial_frame([TrialRecord(**line), TrialRecord(**line)])
-    assert len(found) == 2
-    assert np.isnan(found["bayes"]).all()
+    frame = trial_frame([TrialRecord(**line), TrialRecord(**line)])
+    assert len(frame) == 2
+    assert np.isnan(frame["bayes"]).all()
 
 
 def test_the_oracles_two_readings(desk, skilled):
     desk.play("run", generate_multiple(2, per_cell=1)[:6], "openai/m", skilled(1))
     records = trials_of_runs(desk.reader, ["run"])
-    found = trial_frame(records)
-    rows = sorted(records, key=lambda one: (one.prompt_id, one.k))
-    assert found["bayes"].tolist() == [{0.5: 0.5, 1.0: 1.0}[one.oracle_p] for one in rows]
-    assert found["literal"].tolist() == [1.0 if one.oracle_identified else 0.5 for one in rows]
-    assert (found["bayes"] >= found["literal"]).all()
+    frame = trial_frame(records)
+    rows = sorted(records, key=lambda row: (row.prompt_id, row.k))
+    assert frame["bayes"].tolist() == [{0.5: 0.5, 1.0: 1.0}[row.oracle_p] for row in rows]
+    assert frame["literal"].tolist() == [1.0 if row.oracle_identified else 0.5 for row in rows]
+    assert (frame["bayes"] >= frame["literal"]).all()
 
 
 # People's sessions
@@ -110,27 +112,27 @@ def study(desk, typed, says):
 
 
 def test_sessions_are_flagged(study):
-    episodes, found = study
-    told = sessions(found).set_index("session")
-    assert told.loc[episodes, "flags"].tolist() == ["", "unfinished", "fast", "invalid", ""]
-    assert told.loc[episodes, "answers"].tolist() == [20, 19, 20, 20, 1]
-    assert told.loc[episodes[2], "seconds"] == 0.79
-    assert told.loc[episodes[3], "invalid"] == pytest.approx(11 / 20)
-    assert told.loc[episodes[3], "accuracy"] == pytest.approx(9 / 20)
+    episodes, frame = study
+    table = sessions(frame).set_index("session")
+    assert table.loc[episodes, "flags"].tolist() == ["", "unfinished", "fast", "invalid", ""]
+    assert table.loc[episodes, "answers"].tolist() == [20, 19, 20, 20, 1]
+    assert table.loc[episodes[2], "seconds"] == 0.79
+    assert table.loc[episodes[3], "invalid"] == pytest.approx(11 / 20)
+    assert table.loc[episodes[3], "accuracy"] == pytest.approx(9 / 20)
 
 
 def test_half_of_the_answers_invalid_is_not_more_than_half(desk, says):
     half = lambda item, trial, random: says("cat" if trial.k > 10 else "X")  # noqa: E731
     desk.play("study", generate_multiple(4, per_cell=1)[:1], "person", half)
-    told = sessions(trial_frame(trials_of_runs(desk.reader, ["study"])))
-    assert told[["invalid", "flags"]].to_numpy().tolist() == [[0.5, ""]]
+    table = sessions(trial_frame(trials_of_runs(desk.reader, ["study"])))
+    assert table[["invalid", "flags"]].to_numpy().tolist() == [[0.5, ""]]
 
 
 def test_results_without_flagged_sessions_keep_everybody_else(study, desk, skilled):
     episodes, _ = study
     desk.play("run", generate_multiple(3, per_cell=1)[:2], "openai/m", skilled(1))
-    found = trial_frame(trials_of_runs(desk.reader, ["study", "short", "run"]))
-    kept = without_flagged(found)
-    assert sorted(kept["session"].dropna().unique()) == sorted((episodes[0], episodes[4]))
-    assert len(select(kept, role="model")) == 40
-    assert len(kept) == 40 + 20 + 1
+    frame = trial_frame(trials_of_runs(desk.reader, ["study", "short", "run"]))
+    unflagged = without_flagged(frame)
+    assert sorted(unflagged["session"].dropna().unique()) == sorted((episodes[0], episodes[4]))
+    assert len(select(unflagged, role="model")) == 40
+    assert len(unflagged) == 40 + 20 + 1

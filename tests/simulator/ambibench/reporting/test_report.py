@@ -58,21 +58,21 @@ def askback(log):
 
 def test_a_report_holds_trials_endings_and_agreement(log):
     runs = ["m", "m-people", "i", "v"]
-    found = read_results(log.reader, runs)
-    assert len(found.trials) == len(found.frame) == 240 + 80 + 12 + 12
+    results = read_results(log.reader, runs)
+    assert len(results.trials) == len(results.frame) == 240 + 80 + 12 + 12
     endings = build_report(catalog.find("ambibench"), Frames(log=log.reader, runs=tuple(runs))).endings
     assert endings.statuses == {"completed": 12 + 4 + 12 + 12, "failed": 1}
     assert list(endings.failures.values()) == [1]
-    assert [one.observed.value for one in found.agreements] == [1]
-    told = means(found.frame, "correct", ("actor", "setting"))["openai/m", "multiple"]
-    model = [one.correct for one in found.trials if one.run_id == "m"]
-    assert (told.value, told.n) == (pytest.approx(fmean(model)), 240)
+    assert [agreed.observed.value for agreed in results.agreements] == [1]
+    estimate = means(results.frame, "correct", ("actor", "setting"))["openai/m", "multiple"]
+    model = [record.correct for record in results.trials if record.run_id == "m"]
+    assert (estimate.value, estimate.n) == (pytest.approx(fmean(model)), 240)
 
 
 def test_rules_may_be_chosen_again(log):
     for tie, accuracy in ((None, 0), ("half", 0.5), ("wrong", 0)):
-        found = read_results(log.reader, ["i"], settings=report.Settings(tie=tie))
-        assert means(found.frame, "correct", "actor")["openai/m"].value == accuracy
+        results = read_results(log.reader, ["i"], settings=report.Settings(tie=tie))
+        assert means(results.frame, "correct", "actor")["openai/m"].value == accuracy
 
 
 def test_the_terminal_shows_a_table_per_setting(log):
@@ -80,7 +80,7 @@ def test_the_terminal_shows_a_table_per_setting(log):
     frames = Frames(log=log.reader, runs=("m", "m-people", "i", "v"))
     print_run_report(console, build_report(catalog.find("ambibench"), frames))
     text = console.export_text()
-    for told in (
+    for content in (
         "Accuracy: multiple examples (4.3), all k",
         "Accuracy by k: multiple examples (4.3)",
         "Accuracy: instruction and two examples (4.2), uninformative",
@@ -90,7 +90,7 @@ def test_the_terminal_shows_a_table_per_setting(log):
         "1 failed",
         "oracle (exact)",
     ):
-        assert told in text
+        assert content in text
     assert "Accuracy per prompt" not in text
     assert "cells and prompts: in JSON" in text
 
@@ -116,8 +116,8 @@ def test_the_command_prints_the_report(askback):
 def table(report, section, name):
     """A table of a report in JSON."""
     (tables,) = [each["tables"] for each in report["sections"] if each["name"] == section]
-    (found,) = [each for each in tables if each.get("name") == name]
-    return found
+    (match,) = [each for each in tables if each.get("name") == name]
+    return match
 
 
 def test_tables_in_other_forms(askback):
@@ -153,9 +153,10 @@ def test_figures_and_tables_are_written_and_what_lacks_is_said(askback, tmp_path
 def test_probabilities_that_add_up_to_more_than_1_are_told_and_drawn(askback, desk, table, tmp_path):
     desk.play("loud", generate_multiple(1, per_cell=1)[:2], "openai/m", lambda *_: table(X=0.8, Y=0.6))
     out = tmp_path / "figures"
-    said = " ".join(askback("loud", "--out", out, "--suffix", "csv", "--log", desk.path).split())
+    output = " ".join(askback("loud", "--out", out, "--suffix", "csv", "--log", desk.path).split())
     assert (
-        "loud: answers with probabilities that add up to more than 1 (each is divided by the sum): 40" in said
+        "loud: answers with probabilities that add up to more than 1 (each is divided by the sum): 40"
+        in output
     )
     with (out / "figure-7.csv").open(encoding="utf-8", newline="") as file:
         assert {round(float(row["y"]), 9) for row in csv.DictReader(file) if row["y"]} == {1}
@@ -212,7 +213,7 @@ def test_results_from_elsewhere_stand_beside_ones_own(askback, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "Name runs"),
         (("m", "--figure", "3"), "--figure needs --out"),
@@ -222,7 +223,7 @@ def test_results_from_elsewhere_stand_beside_ones_own(askback, tmp_path):
         (("--from", "nowhere.jsonl"), "nowhere.jsonl: cannot be read"),
     ],
 )
-def test_what_cannot_be(askback, words, told):
+def test_what_cannot_be(askback, words, message):
     with pytest.raises(InputError) as caught:
         askback(*words)
-    assert told in str(caught.value)
+    assert message in str(caught.value)

@@ -112,8 +112,10 @@ def test_every_field_of_the_specification_is_written(model, tmp_path):
 
 
 def test_a_models_trials_say_what_was_asked_and_answered(model):
-    item, found = model
-    for record, trial, belief, example in zip(found, trials(item), beliefs(item), item.examples, strict=True):
+    item, records = model
+    for record, trial, belief, example in zip(
+        records, trials(item), beliefs(item), item.examples, strict=True
+    ):
         assert (record.k, record.gold, record.prompt_text) == (trial.k, trial.gold, trial.text)
         assert record.prompt_sha256 == sha256(trial.text.encode()).hexdigest()
         assert (record.sentence, record.feature_a, record.feature_b) == (
@@ -122,7 +124,7 @@ def test_a_models_trials_say_what_was_asked_and_answered(model):
             example.b,
         )
         assert (record.oracle_p, record.oracle_identified) == (belief.p_gold, belief.identified)
-    first = found[0]
+    first = records[0]
     assert (first.actor_kind, first.actor_id, first.run_id) == ("model", "openai/m", "run")
     assert (first.setting, first.prompt_id, first.seed) == ("multiple", item.id, item.seed)
     assert (first.pair, first.salient_feature, first.polarity) == (
@@ -138,20 +140,20 @@ def test_a_models_trials_say_what_was_asked_and_answered(model):
 
 
 def test_scores_are_those_of_the_scorer(model, desk):
-    item, found = model
+    item, records = model
     turns = desk.reader.turns(next(iter(desk.reader.episodes("run"))).id)
-    for record, score in zip(found, score_trials(item, turns), strict=True):
+    for record, score in zip(records, score_trials(item, turns), strict=True):
         for name in ("answer", "normalised", "correct", "valid", "tie", "p_x", "p_y", "p_valid"):
             assert getattr(record, name) == getattr(score, name)
 
 
 def test_history_is_the_trial_before_whose_gold_label_came_next(model):
-    _, found = model
-    assert found[0].history == []
-    for before, record in pairwise(found):
+    _, records = model
+    assert records[0].history == []
+    for before, record in pairwise(records):
         assert record.history == before.trial_id
         assert record.prompt_text.startswith(before.prompt_text)
-    assert len({record.trial_id for record in found}) == 20
+    assert len({record.trial_id for record in records}) == 20
 
 
 @pytest.mark.parametrize(
@@ -161,8 +163,8 @@ def test_history_of_a_single_trial_is_listed(desk, skilled, make):
     item = make(4)[0]
     desk.play("run", [item], "openai/m", skilled(1))
     (record,) = trials_of_runs(desk.reader, ["run"])
-    assert [(one.sentence, one.label) for one in record.history] == [
-        (one.sentence, one.label) for one in item.examples[:-1]
+    assert [(example.sentence, example.label) for example in record.history] == [
+        (example.sentence, example.label) for example in item.examples[:-1]
     ]
     assert (record.k, record.fold, record.ft_variant) == (len(item.examples), item.fold, item.variant)
 
@@ -170,9 +172,9 @@ def test_history_of_a_single_trial_is_listed(desk, skilled, make):
 def test_people_have_times_a_session_consent_and_a_comment(desk, typed):
     items = generate_multiple(5, per_cell=1)[:1]
     (episode,) = desk.play("study", items, "person", typed(1), study=True, seconds=1.25)
-    found = trials_of_runs(desk.reader, ["study"])
-    assert len(found) == 20
-    for record in found:
+    records = trials_of_runs(desk.reader, ["study"])
+    assert len(records) == 20
+    for record in records:
         assert (record.actor_kind, record.actor_id, record.session_id) == ("human", "p1", episode)
         assert (record.consent, record.comment, record.rt_ms) == (True, "Was fun\u2028really.", 1250)
         assert (record.keys_used, record.score_mode, record.p_valid) == (True, "text", None)
@@ -204,8 +206,8 @@ def test_a_small_letter_is_right_and_noted(desk, says):
 def test_the_oracle_is_an_oracle(desk, typed):
     for seat in ("offline/oracle", "offline/oracle:literal", "offline/random"):
         desk.play(seat, generate_instruction(7, per_cell=1)[:1], seat, typed(1))
-    found = trials_of_runs(desk.reader, ["offline/oracle", "offline/oracle:literal", "offline/random"])
-    assert [record.actor_kind for record in found] == ["oracle", "oracle", "model"]
+    records = trials_of_runs(desk.reader, ["offline/oracle", "offline/oracle:literal", "offline/random"])
+    assert [record.actor_kind for record in records] == ["oracle", "oracle", "model"]
 
 
 def test_who_counts(desk, skilled, typed):
@@ -228,11 +230,11 @@ def test_named_tasks_take_the_category_that_raters_settled(desk, says):
     first, _ = desk.play("run", items, "openai/m", lambda *_: says("It is about animals."))
     value = {"category": "correct"}
     desk.put(Judgment(id="j", episode_id=first, annotator="r", kind="ambibench.category", value=value))
-    found = trials_of_runs(desk.reader, ["run"])
-    assert [record.category for record in found] == ["correct", None]
-    assert found[0].prompt_text == trials(items[0])[0].text
-    assert len(found[0].history) == 20
-    assert (found[0].k, found[0].gold, found[0].correct, found[0].raw_answer) == (
+    records = trials_of_runs(desk.reader, ["run"])
+    assert [record.category for record in records] == ["correct", None]
+    assert records[0].prompt_text == trials(items[0])[0].text
+    assert len(records[0].history) == 20
+    assert (records[0].k, records[0].gold, records[0].correct, records[0].raw_answer) == (
         None,
         None,
         None,
@@ -247,10 +249,10 @@ def test_buckets_are_sorted_by_rule(desk, says):
     assert (record.category, record.origin, record.second_name) == ("same", items[0].origin, True)
     assert record.prompt_text == items[0].text
     assert record.sentence == f"Input: Create a bucket for {items[0].query}"
-    assert [one.sentence.removeprefix("Input: Create a bucket for ") for one in record.history] == list(
-        items[0].examples
-    )
-    assert all(one.label.endswith(REGION) for one in record.history)
+    assert [
+        example.sentence.removeprefix("Input: Create a bucket for ") for example in record.history
+    ] == list(items[0].examples)
+    assert all(example.label.endswith(REGION) for example in record.history)
 
 
 def test_held_out_pairs_are_named(desk, skilled):
@@ -267,30 +269,30 @@ def test_mode_and_tie_may_be_chosen_again(desk, table):
     desk.play("noun", [item], "openai/m", lambda *_: table(**{"the": 0.9, gold: 0.06, other: 0.04}))
 
     def correct(**chosen):
-        return [one.correct for one in trials_of_runs(desk.reader, ["tie", "half", "noun"], **chosen)]
+        return [record.correct for record in trials_of_runs(desk.reader, ["tie", "half", "noun"], **chosen)]
 
     assert correct() == [0, 0.5, 0]
     assert correct(tie="half") == [0.5, 0.5, 0]
     assert correct(tie="first") == [0, 0, 0]
     assert correct(mode="forced") == [0, 0.5, 1]
     assert correct(mode="reference", tie="half") == [0, 0, 0]
-    (told,) = trials_of_runs(desk.reader, ["noun"], mode="forced")
-    assert told.score_mode == "forced"
+    (record,) = trials_of_runs(desk.reader, ["noun"], mode="forced")
+    assert record.score_mode == "forced"
 
 
 def test_a_written_file_reads_back_the_same(desk, skilled, typed, says, tmp_path):
     desk.play("a", generate_multiple(13, per_cell=1)[:2], "openai/m", skilled(0.5))
     desk.play("b", generate_multiple(13, per_cell=1)[2:4], "person", typed(0.5), study=True)
     desk.play("c", generate_aws(13, per_name=1)[:3], "openai/m", lambda *_: says("nothing"))
-    found = trials_of_runs(desk.reader, ["a", "b", "c"])
+    records = trials_of_runs(desk.reader, ["a", "b", "c"])
     path = tmp_path / "new folder" / "trials.jsonl"
-    write_trials(path, found)
-    assert rows_of(path) == found
-    assert [one.name for one in path.parent.iterdir()] == ["trials.jsonl"]
+    write_trials(path, records)
+    assert rows_of(path) == records
+    assert [file.name for file in path.parent.iterdir()] == ["trials.jsonl"]
 
 
 def write(path, *lines):
-    path.write_text("\n".join(json.dumps(one) if isinstance(one, dict) else one for one in lines) + "\n")
+    path.write_text("\n".join(json.dumps(line) if isinstance(line, dict) else line for line in lines) + "\n")
     return path
 
 
@@ -302,7 +304,7 @@ def test_results_from_elsewhere_need_little(tmp_path):
     assert (first.run_id, first.answer, first.correct, first.valid) == ("gpt", "X", 1, True)
     assert (second.answer, second.correct, second.p_valid) == ("Y", 0, pytest.approx(0.9))
     given = write(tmp_path / "given.jsonl", {**LINE, "raw_answer": None, "correct": 0.5, "valid": True})
-    assert [score_again(one, "forced").correct for one in rows_of(given)] == [0.5]
+    assert [score_again(record, "forced").correct for record in rows_of(given)] == [0.5]
 
 
 def test_a_token_of_no_probability_survives(tmp_path):
@@ -314,7 +316,7 @@ def test_a_token_of_no_probability_survives(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"setting": "multi"}, "'setting'"),
         ({"k": "two"}, "'k'"),
@@ -341,12 +343,12 @@ def test_a_token_of_no_probability_survives(tmp_path):
         ({"answer": "cat", "correct": 1}, "the field 'correct' is 1, but 'answer' is 'cat'"),
     ],
 )
-def test_errors_name_file_line_and_field(tmp_path, change, told):
+def test_errors_name_file_line_and_field(tmp_path, change, message):
     wrong = {key: value for key, value in {**LINE, **change}.items() if value is not ...}
     path = write(tmp_path / "wrong.jsonl", LINE, wrong)
     with pytest.raises(InputError, match=r"wrong\.jsonl, line 2: ") as caught:
         rows_of(path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def experts():
 
 
 @pytest.mark.parametrize(
-    ("task", "utterance", "given", "wanted"),
+    ("task", "utterance", "given", "node"),
     [
         (ENGLISH, "Which oil should I use, the whale oil or the olive oil?", (), "1"),
         (ENGLISH, "There are two cellars. Which cellar has the wick?", (), "2"),
@@ -83,11 +83,11 @@ def experts():
         (CHINESE, "地窖我进不去", ("2",), "2.1"),
     ],
 )
-async def test_a_plain_question_gets_its_node(experts, task, utterance, given, wanted):
+async def test_a_plain_question_gets_its_node(experts, task, utterance, given, node):
     asked = situation(utterance, task, given)
     assert (await experts.classify(asked)).type is TurnType.ANSWERABLE
     choice = await experts.walk(asked, multi=False)
-    assert choice.indices == (wanted,)
+    assert choice.indices == (node,)
     assert sum(choice.details["chances"].values()) == pytest.approx(1, abs=0.01)
 
 
@@ -128,9 +128,9 @@ async def test_the_opening_is_for_those_who_ask_about_the_task(experts, task, ut
 @pytest.mark.parametrize("task", [ENGLISH, CHINESE])
 async def test_no_response_ii_reveals_a_node(experts, task):
     for type in TurnType:
-        said = {await experts.respond(situation("?", task, ("1",), seed=seed), type) for seed in range(5)}
-        assert len(said) == 5
-        for text in said:
+        replies = {await experts.respond(situation("?", task, ("1",), seed=seed), type) for seed in range(5)}
+        assert len(replies) == 5
+        for text in replies:
             assert not any(contains(text, task.tree.by_index[i].text, task.language) for i in ("2", "2.1"))
 
 
@@ -144,7 +144,7 @@ async def test_words_are_not_repeated_in_a_row(experts):
 
 
 @pytest.mark.parametrize(
-    ("task", "utterance", "given", "wanted"),
+    ("task", "utterance", "given", "type"),
     [
         (ENGLISH, "So I fill the lamp with whale oil and polish the lens.", ("1",), TurnType.WHOLE_TASK),
         (ENGLISH, "I fill the lamp with whale oil. Is that correct?", ("1",), TurnType.WHOLE_TASK),
@@ -171,10 +171,10 @@ async def test_words_are_not_repeated_in_a_row(experts):
         (CHINESE, "哪种油来着", ("1",), TurnType.REPEATED),
     ],
 )
-async def test_what_no_node_answers_has_a_type(experts, task, utterance, given, wanted):
+async def test_what_no_node_answers_has_a_type(experts, task, utterance, given, type):
     asked = situation(utterance, task, given)
     heard = await experts.classify(asked)
-    assert heard.type is wanted, heard.reason
+    assert heard.type is type, heard.reason
     assert (await experts.walk(asked, multi=False)).indices == ()
     assert (await experts.walk(asked, multi=True)).indices == ()
 
@@ -226,8 +226,8 @@ async def test_a_pointing_question_continues_from_the_last_node(experts):
 @pytest.mark.parametrize("task", [ENGLISH, CHINESE])
 async def test_what_is_asked_again_is_said_again(experts, task):
     question = "Which oil burns bright enough?" if task is ENGLISH else "哪种油够亮？"
-    said = await experts.respond(situation(question, task, ("1", "2")), TurnType.REPEATED)
-    assert contains(said, task.tree.by_index["1"].text, task.language)
+    reply = await experts.respond(situation(question, task, ("1", "2")), TurnType.REPEATED)
+    assert contains(reply, task.tree.by_index["1"].text, task.language)
 
 
 async def test_a_task_without_explanations_is_played_as_well(experts):

@@ -84,7 +84,7 @@ async def test_the_prompt_contains_everything_the_seeker_knows(either_lamp, mode
 
 
 @pytest.mark.each(
-    ("answer", "said"),
+    ("answer", "expected"),
     [
         ("Which oil?", "Which oil?"),
         ("  You: Which oil? \n", "Which oil?"),
@@ -97,8 +97,8 @@ async def test_the_prompt_contains_everything_the_seeker_knows(either_lamp, mode
     ],
 )
 @pytest.mark.each("mode", get_args(Mode))
-async def test_the_speakers_name_is_no_part_of_what_is_said(lamp, mode, answer, said):
-    assert (await asked(lamp, mode, "Hello?", answer=answer))[0] == said
+async def test_the_speakers_name_is_no_part_of_what_is_said(lamp, mode, answer, expected):
+    assert (await asked(lamp, mode, "Hello?", answer=answer))[0] == expected
 
 
 def test_an_unknown_mode_is_refused():

@@ -40,7 +40,7 @@ CHINESE_OPENING = "日出以前爬上山岭，用铲子把雪铲起来，哄它�
 
 def view(
     background: Background,
-    said: Sequence[str] = (),
+    replies: Sequence[str] = (),
     mine: Sequence[str] = (),
     *,
     language: str = "en",
@@ -50,7 +50,10 @@ def view(
     """The view after a greeting, then the seeker's and the provider's lines in turn."""
     lines = [Line("provider", "Hello, I'm Jax.")]
     for position, text in enumerate(mine):
-        lines += [Line("seeker", text), *(Line("provider", reply) for reply in said[position : position + 1])]
+        lines += [
+            Line("seeker", text),
+            *(Line("provider", reply) for reply in replies[position : position + 1]),
+        ]
     return View(
         episode_id="e",
         seat="seeker",
@@ -138,13 +141,13 @@ async def test_it_comes_back_once_to_a_choice_that_the_reply_passed_over() -> No
 
 
 async def test_every_kind_of_topic_is_noticed() -> None:
-    found = topics(view(ENGLISH, [OPENING], ["Hello"]))
-    by_kind = {topic.kind: topic for topic in reversed(found)}
+    noticed = topics(view(ENGLISH, [OPENING], ["Hello"]))
+    by_kind = {topic.kind: topic for topic in reversed(noticed)}
     assert by_kind["choice"].options == ("Owl Ridge", "Hare Ridge")
     assert by_kind["where"].about == "a glass lid"
     assert by_kind["obstacle"].about == "the door is guarded by a walrus"
     assert by_kind["how"].about == "cheer it up so that it does not melt"
-    assert {topic.options for topic in found if topic.kind == "alternatives"} == {
+    assert {topic.options for topic in noticed if topic.kind == "alternatives"} == {
         ("whistle a high tune", "whistle a low tune")
     }
 
@@ -169,8 +172,8 @@ def test_what_a_skill_requires_must_be_found() -> None:
     background = Background(
         "diver", "diving for bells", skills=("Dive for bells (requires a copper helmet)",)
     )
-    found = topics(view(background, ["You have to dive for bells at night."], ["Hello"]))
-    assert ("where", "a copper helmet") in [(topic.kind, topic.about) for topic in found]
+    noticed = topics(view(background, ["You have to dive for bells at night."], ["Hello"]))
+    assert ("where", "a copper helmet") in [(topic.kind, topic.about) for topic in noticed]
 
 
 async def test_chinese() -> None:

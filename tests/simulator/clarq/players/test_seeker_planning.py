@@ -154,15 +154,15 @@ async def test_it_stops_when_the_slots_are_closed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "asked"),
+    ("reply", "asked"),
     [
         ("You have to defeat the goblin and the chimera in the arena.", "the goblin"),
         ("In the arena, replace the crystal oscillator, the inductor and the chimera.", "the inductor"),
     ],
 )
-async def test_things_of_one_enumeration_are_all_asked_about(said: str, asked: str) -> None:
+async def test_things_of_one_enumeration_are_all_asked_about(reply: str, asked: str) -> None:
     background = Background("fighter", "winning in the arena", skills=("Cast ice magic", "Cast fire magic"))
-    spoken = await _talk(background, [said, "The chimera fears ice magic.", NOTHING["en"]])
+    spoken = await _talk(background, [reply, "The chimera fears ice magic.", NOTHING["en"]])
     assert any(text.endswith(f"about {asked}?") for text, _ in spoken)
 
 
@@ -180,7 +180,7 @@ async def test_a_choice_decided_in_passing_is_confirmed() -> None:
 
 
 @pytest.mark.each(
-    ("language", "said", "asked"),
+    ("language", "reply", "asked"),
     [
         ("en", "Meet Henry at the tavern at the agreed trading time.", "the agreed trading time?"),
         ("en", "Be at the auction on time.", " time"),
@@ -190,9 +190,9 @@ async def test_a_choice_decided_in_passing_is_confirmed() -> None:
         ("zh", "在十分钟时间内写好名字。", ""),
     ],
 )
-async def test_the_time_of_an_appointment_is_asked(language: str, said: str, asked: str) -> None:
+async def test_the_time_of_an_appointment_is_asked(language: str, reply: str, asked: str) -> None:
     task = "meeting Henry, the auction and the book" if language == "en" else "找到亨利，参加拍卖，写好名字"
-    spoken = await _talk(Background("", task), [said, NOTHING[language]], language)
+    spoken = await _talk(Background("", task), [reply, NOTHING[language]], language)
     assert [trace["act"] for _, trace in spoken].count("start") == 1
     asking = [text for text, trace in spoken for topic in trace["topics"] if topic["kind"] == "which"]
     times = [text for text in asking if "time" in text or "时间" in text]
@@ -207,14 +207,14 @@ async def test_it_gives_up_asking_how_after_two_refusals() -> None:
 
 
 async def test_a_person_is_asked_for_as_one_of_several_not_by_name() -> None:
-    said = "去说服一家邻居，号角一响就来帮忙。"
+    reply = "去说服一家邻居，号角一响就来帮忙。"
     for seed in range(3):
         now = View(
             episode_id="e",
             seat="seeker",
             number=3,
             language="zh",
-            lines=(Line("provider", "你好。"), Line("seeker", "你好！"), Line("provider", said)),
+            lines=(Line("provider", "你好。"), Line("seeker", "你好！"), Line("provider", reply)),
             task=SeekerKnows(Background("守卫", "说服邻居来守城"), "", "zh"),
             seed=seed,
         )
@@ -225,8 +225,8 @@ async def test_a_person_is_asked_for_as_one_of_several_not_by_name() -> None:
 
 def test_a_plan_depends_only_on_the_dialogue() -> None:
     task = load_items("builtin", "en")[3]
-    said = (task.tree.opening, *(node.text for node in task.tree.nodes))
-    plans = [plan(make_case(task.background, said[:end], "en"), "careful") for end in range(len(said) + 1)]
+    texts = (task.tree.opening, *(node.text for node in task.tree.nodes))
+    plans = [plan(make_case(task.background, texts[:end], "en"), "careful") for end in range(len(texts) + 1)]
     for shorter, longer in pairwise(plans):
         assert longer[:-1] == shorter
 
@@ -254,8 +254,8 @@ def test_a_plan_depends_only_on_the_dialogue() -> None:
     ],
 )
 def test_what_a_skill_requires_is_a_thing_knowledge_or_an_activity(text, language, sort, what) -> None:
-    found = read_requirement(text, language)
-    assert (found.sort, found.what) == (sort, what)
+    requirement = read_requirement(text, language)
+    assert (requirement.sort, requirement.what) == (sort, what)
 
 
 WRONG = {
@@ -270,9 +270,9 @@ WRONG = {
 
 def _all_topics(task: Task, language: str) -> Iterator[Topic]:
     """Yield all topics that may be noticed in the course of a task."""
-    said = (task.tree.opening, *(node.text for node in task.tree.nodes))
-    for end in range(1, len(said) + 1):
-        yield from make_case(task.background, said[:end], language).noticed
+    texts = (task.tree.opening, *(node.text for node in task.tree.nodes))
+    for end in range(1, len(texts) + 1):
+        yield from make_case(task.background, texts[:end], language).noticed
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -39,7 +39,7 @@ BARE = {"en": Background("keeper", "keeping the peace"), "zh": Background("看�
 
 
 @pytest.mark.each(
-    ("background", "said", "kind", "about"),
+    ("background", "reply", "kind", "about"),
     [
         (STORE, "Collect an engine from the engine store.", "which", "engine"),
         (STORE, "Bring it to the free hall.", "choice", "hall"),
@@ -62,24 +62,26 @@ BARE = {"en": Background("keeper", "keeping the peace"), "zh": Background("看�
         (BARE["zh"], "趁天黑前运回村里。", "how", "运回村里"),
     ],
 )
-def test_what_a_line_leaves_open_is_noticed(background: Background, said: str, kind: str, about: str) -> None:
-    language = "zh" if said > "\u4e00" else "en"
-    background = replace(background, task=said)  # a line that has nothing to do with the task tells nothing
+def test_what_a_line_leaves_open_is_noticed(
+    background: Background, reply: str, kind: str, about: str
+) -> None:
+    language = "zh" if reply > "\u4e00" else "en"
+    background = replace(background, task=reply)  # a line that has nothing to do with the task tells nothing
     assert (kind, about) in {
-        (topic.kind, topic.about) for topic in open_topics(make_case(background, (said,), language))
+        (topic.kind, topic.about) for topic in open_topics(make_case(background, (reply,), language))
     }
 
 
 @pytest.mark.parametrize("piece", ["把它换掉", "连一道划痕都不留", "发令枪一响"])
 def test_what_tells_of_no_step_is_not_asked(piece: str) -> None:
-    said = f"磨坊在山上，{piece}，就走那条路。"
-    topics = open_topics(make_case(Background("工人", "修磨坊"), (said,), "zh"))
+    reply = f"磨坊在山上，{piece}，就走那条路。"
+    topics = open_topics(make_case(Background("工人", "修磨坊"), (reply,), "zh"))
     assert not [topic for topic in topics if piece in topic.about]
 
 
-def asked(background: Background, *said: str) -> list[tuple[str, str]]:
+def asked(background: Background, *replies: str) -> list[tuple[str, str]]:
     """Return kind and subject of each question if the provider says `said`."""
-    turns = plan(make_case(background, said, "en"), "careful")
+    turns = plan(make_case(background, replies, "en"), "careful")
     return [(topic.kind, topic.about) for turn in turns[1:] for topic in turn]
 
 
