@@ -242,8 +242,8 @@ def _rules_table() -> Table:
 
 
 _WORDS: Final = ("texts", "desks", "research", "phrases")
-_DEFAULT: Final = re.compile("(title|summary|seat|metric|rule|choice|field|player|error|data|setting|asking)[.]")
-"""Names whose texts default to the declaration's."""
+_DEFAULT: Final = re.compile("title|summary|seat|metric|rule|choice|field|player|error|data|setting|asking")
+"""Prefixes of names whose texts default to the declaration's."""
 _MESSAGE: Final = re.compile(r"""\bmessage\(\s*["']([\w.]+)["']\s*[,)]""")
 _PAGES: Final = Path(__file__).parents[2] / "ui"
 
@@ -316,7 +316,11 @@ def _name_faults(file: Path) -> Iterator[Fault]:
                 near = difflib.get_close_matches(name, similar, n=1, cutoff=0.8) or words
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 yield fault(language, name, f"nothing uses the name {name!r}{hint}")
-            elif other and name not in other and (lacking == "zh" or not _DEFAULT.match(f"{name}.")):
+            elif (
+                other
+                and name not in other
+                and (lacking == "zh" or not _DEFAULT.fullmatch(name.split(".")[0]))
+            ):
                 yield fault(language, name, f"{name!r} has no text in {lacking}")
 
 
