@@ -24,7 +24,7 @@ def test_a_link_leads_to_a_page_and_begins_nothing(client: TestClient, readings:
 def hidden(item: CrowdItem) -> list[list[str]]:
     """Return the texts that first appear in each step."""
     first = [item.premise, item.hypothesis]
-    second = [one.sentence for one in item.candidates]
+    second = [candidate.sentence for candidate in item.candidates]
     return [first, second]
 
 
@@ -48,7 +48,7 @@ def test_nothing_reaches_the_browser_before_its_time(
     for number, question in enumerate(questions, start=2):
         everything = place.look_around()
         assert not any(said(text, everything) for text in (*first, *second))
-        assert not any(said(one["premise"], everything) for one in questions[number - 1 :])
+        assert not any(said(later["premise"], everything) for later in questions[number - 1 :])
         say(number, filled={"label": question["label"]})
     everything = place.look_around()
     assert all(said(text, everything) for text in first)
