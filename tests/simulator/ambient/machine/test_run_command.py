@@ -115,16 +115,16 @@ def test_refusals():
 
 
 def test_data_with_splits_are_played_by_their_test_split(askback, tmp_path):
-    examples = [gold for gold in load_examples() if gold.xor][:12]
+    examples = [pair for pair in load_examples() if pair.xor][:12]
     folder = tmp_path / "data"
     folder.mkdir()
     for split, part in (("dev", examples[:4]), ("test", examples[4:])):
         DATASET.write(folder / f"{split}.jsonl", part)
     selection = ExampleSelection(data=str(folder), shots=1)
     ids = {item.example.id for item in selection.items("generate", "m")}
-    assert ids == {gold.id for gold in examples[4:]}
+    assert ids == {pair.id for pair in examples[4:]}
     dev = selection.model_copy(update={"split": "dev"}).items("generate", "m")
-    assert {item.example.id for item in dev} == {gold.id for gold in examples[:4]}
+    assert {item.example.id for item in dev} == {pair.id for pair in examples[:4]}
     assert len(selection.model_copy(update={"split": "all"}).items("true_false", "m")) == 12
     alone = tmp_path / "alone.jsonl"
     DATASET.write(alone, examples)

@@ -57,7 +57,7 @@ def test_gold_rewrites_and_worked_examples_are_those_of_the_dataset(
     _, records = generated
     assert gold_differences(records, test_split) == set()
     texts = {
-        (gold.premise, gold.hypothesis, gold.disambiguations): gold.id for gold in test_split if gold.xor
+        (pair.premise, pair.hypothesis, pair.disambiguations): pair.id for pair in test_split if pair.xor
     }
     for record in records:
         read = read_prompt(record.prompt)
@@ -102,7 +102,7 @@ def test_prompts_of_statements(
         assert record.answer == right_answer(record.template)
         seen.add((record.id, record.side, rewrite, record.template))
     items = {
-        (gold.id, side, text) for gold in test_split for side in gold.sides for text in gold.rewrites(side)
+        (pair.id, side, text) for pair in test_split for side in pair.sides for text in pair.rewrites(side)
     }
     assert seen == {(*item, template) for item in items for template in range(4)}
 
