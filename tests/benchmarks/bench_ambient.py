@@ -58,11 +58,11 @@ def generations() -> list[GenerationRecord]:
         parts[random.randrange(20)] = random.choice(words)
         return " ".join(parts)
 
-    found = []
+    records = []
     for number in range(GENERATIONS):
         original = " ".join(random.choices(words, k=20))
         written = [f"{changed(original)} {VERBALIZERS[label]}" for label in labels]
-        found.append(
+        records.append(
             GenerationRecord(
                 id=str(number),
                 premise=original,
@@ -74,7 +74,7 @@ def generations() -> list[GenerationRecord]:
                 gold={label: changed(original) for label in labels},
             )
         )
-    return found
+    return records
 
 
 def plain_interval(values: Values) -> tuple[float, float, float]:
@@ -95,16 +95,17 @@ def plain_interval(values: Values) -> tuple[float, float, float]:
 
 def plain_true_false(records: Sequence[TrueFalseRecord]) -> list[tuple[float, float, float]]:
     """Compute every share of spec 7 with loops."""
-    right = [(one.id, float(one.prediction == one.answer)) for one in records]
+    right = [(record.id, float(record.prediction == record.answer)) for record in records]
     templates = [
-        [value for value, one in zip(right, records, strict=True) if one.template == template]
+        [value for value, record in zip(right, records, strict=True) if record.template == template]
         for template in range(4)
     ]
     four: defaultdict[tuple[str, str], dict[int, TrueFalseRecord]] = defaultdict(dict)
-    for one in records:
-        four[one.id, one.disambiguation][one.template] = one
+    for record in records:
+        four[record.id, record.disambiguation][record.template] = record
     all_four = [
-        (item, float(all(one.correct for one in found.values()))) for (item, _), found in four.items()
+        (item, float(all(record.correct for record in by_template.values())))
+        for (item, _), by_template in four.items()
     ]
     rewrites: defaultdict[str, list[str]] = defaultdict(list)
     for item, text in four:
@@ -114,8 +115,8 @@ def plain_true_false(records: Sequence[TrueFalseRecord]) -> list[tuple[float, fl
         for item, texts in rewrites.items()
         for two in combinations(sorted(texts), 2)
     ]
-    answered = [(one.id, 1.0) for one in records]
-    mass = [(one.id, one.mass or 0.0) for one in records]
+    answered = [(record.id, 1.0) for record in records]
+    mass = [(record.id, record.mass or 0.0) for record in records]
     return [plain_interval(values) for values in (right, *templates, right, all_four, pairs, answered, mass)]
 
 
@@ -144,11 +145,11 @@ def plain_generation(records: Sequence[GenerationRecord]) -> list[tuple[float, f
                 for label, verdict in VERBALIZERS.items():
                     if verdict in line:
                         rewrites[label] = line[3:].replace(verdict, "").strip()
-            found = [
+            overlaps = [
                 plain_f1(record.original, gold, rewrites[label]) if label in rewrites else 0.0
                 for label, gold in record.gold.items()
             ]
-            scores.append((record.id, sum(found) / len(found)))
+            scores.append((record.id, sum(overlaps) / len(overlaps)))
             copied += [(record.id, float(text == record.original)) for text in rewrites.values()]
             restated.append(
                 (record.id, float(all(record.original[:-1] in text for text in rewrites.values())))

@@ -12,7 +12,7 @@ from simulator.ambibench.items import item_from_row
 from simulator.ambibench.prompt import Prompt
 
 TWENTY = "ambibench-multiple"
-ONE = "ambibench-uninformative"
+UNINFORMATIVE = "ambibench-uninformative"
 
 
 def begin_trials(page: Any) -> None:

@@ -43,7 +43,7 @@ def chromium_path() -> str | None:
 
 
 # What a profile keeps, but for the cache.
-KEPT = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,shared_storage"
+STORAGE_TYPES = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,shared_storage"
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Watched:
         context.clear_cookies()
         session = context.new_cdp_session(page)
         for origin in self.origins:
-            session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": KEPT})
+            session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE_TYPES})
         session.send("Page.resetNavigationHistory")
         session.detach()
         self.origins.clear()

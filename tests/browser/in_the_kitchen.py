@@ -59,7 +59,7 @@ def fill_pair(page: Any, draft: Draft) -> None:
         page.fill("[name=passed_over]", "They leave nothing open.")
     first, *rest = draft.plan
     page.fill("[name=objects]", ", ".join(draft.objects))
-    page.fill("[name=scene]", ", ".join(f"the {one}" for one in draft.objects))
+    page.fill("[name=scene]", ", ".join(f"the {thing}" for thing in draft.objects))
     page.fill(f"[name=ambiguous-{kind}]", "Kitchen Robot, please do what has to be done.")
     page.fill(f"[name=question-{kind}]", "What has to be done?")
     page.fill(f"[name=answer-{kind}]", "What I said.")

@@ -86,7 +86,7 @@ def stage(page: Any) -> str:
     return str(page.get_attribute(".ab-page", "data-stage"))
 
 
-def said(server: Any, page: Any) -> list[str]:
+def seat_texts(server: Any, page: Any) -> list[str]:
     """The texts of the turns in the log."""
     question = "SELECT text FROM turns WHERE episode_id = ? ORDER BY number"
     return [str(text) for (text,) in rows(server, question, episode(page))]
@@ -124,10 +124,10 @@ class Curious:
         return "\n".join([*self.received, page.content(), props])
 
 
-def found(texts: list[str], held: str) -> list[str]:
+def occurring(texts: list[str], held: str) -> list[str]:
     """Those of `texts` that are in `held`, as they are, in a page, or in a page inside JSON."""
     forms = {text: (text, escape(text), json.dumps(escape(text))[1:-1]) for text in texts}
-    return [text for text, some in forms.items() if any(form in held for form in some)]
+    return [text for text, variants in forms.items() if any(form in held for form in variants)]
 
 
 def foreign_words(page: Any, marked: str = "[lang=en], h1[dir]") -> list[str]:

@@ -41,9 +41,9 @@ def number(page: Any) -> int:
     return int(page.get_attribute(".ab-page", "data-number"))
 
 
-def at_number(page: Any, wanted: int) -> None:
+def at_number(page: Any, number: int) -> None:
     """Wait until the page shows the dialogue up to there."""
-    page.wait_for_selector(f".ab-page[data-number='{wanted}']")
+    page.wait_for_selector(f".ab-page[data-number='{number}']")
 
 
 def ask(page: Any, text: str) -> None:

@@ -52,9 +52,9 @@ class Server:
         options += ["--starts-per-minute", "0"]
         options += [part for file in self.studies for part in ("--study", str(file))]
         command = [sys.executable, "app.py", "app", *options]
-        with (self.home / "server.txt").open("ab") as said:
+        with (self.home / "server.txt").open("ab") as output:
             self.process = subprocess.Popen(
-                command, cwd=REPOSITORY, env=self.environment, stdout=said, stderr=said
+                command, cwd=REPOSITORY, env=self.environment, stdout=output, stderr=output
             )
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -84,8 +84,8 @@ class Server:
             stderr=subprocess.PIPE,
         )
         if wait:
-            _, said = process.communicate()
-            assert process.returncode == 0, said.decode()
+            _, output = process.communicate()
+            assert process.returncode == 0, output.decode()
         return process
 
     def fill(self, script: Path) -> None:
@@ -101,10 +101,10 @@ class Server:
     @property
     def environment(self) -> dict[str, str]:
         """The environment of its processes: a data home and a password of their own."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("ASKBACK_")}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASKBACK_")}
         path = {"PYTHONPATH": str(self.packages)} if self.packages else {}
         return (
-            kept
+            inherited
             | path
             | {
                 "ASKBACK_HOME": str(self.home),

@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 import pytest
-from among_letters import ONE, TWENTY, answer, begin_trials, play, prompt_of
-from participating import Curious, newcomer, open_study, said
+from among_letters import TWENTY, UNINFORMATIVE, answer, begin_trials, play, prompt_of
+from participating import Curious, newcomer, open_study, seat_texts
 from playing import episode, number, rows
 
 from simulator.ambibench.prompt import shown_text
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 def test_one_question_on_one_screen(server: Any, open_page: Any) -> None:
     page = open_page().page
-    open_study(page, server, ONE, newcomer())
+    open_study(page, server, UNINFORMATIVE, newcomer())
     begin_trials(page)
     prompt = prompt_of(server, page)
     assert page.text_content("[data-text]") == shown_text(prompt, 3)
@@ -30,7 +30,7 @@ def test_one_question_on_one_screen(server: Any, open_page: Any) -> None:
     page.click("[type=submit]")
     page.wait_for_selector(".st-done")
     assert page.input_value("#st-code") == "AMBI42U-DONE"
-    assert said(server, page) == ["yes", "ready", prompt.examples[2].label, ""]
+    assert seat_texts(server, page) == ["yes", "ready", prompt.examples[2].label, ""]
     question = "SELECT payload FROM turns WHERE episode_id = ? AND payload LIKE '%raw_answer%'"
     ((payload,),) = rows(server, question, episode(page))
     payload = json.loads(payload)
@@ -46,14 +46,14 @@ def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
     begin_trials(page)
     for k, example in enumerate(prompt.examples, start=1):
         held = curious.known()
-        known = {one.sentence for one in prompt.examples[:k]}
-        later = {one.sentence for one in prompt.examples[k:]} - known
+        known = {shown_example.sentence for shown_example in prompt.examples[:k]}
+        later = {shown_example.sentence for shown_example in prompt.examples[k:]} - known
         assert example.sentence in held
-        assert [one for one in later if one in held or escape(one) in held] == []
+        assert [text for text in later if text in held or escape(text) in held] == []
         assert not any(word in held for word in (prompt.id, '"gold"', "posterior", "polarity"))
         # After the sentence that is due stands the field for its label; no label follows it anywhere.
         cut = ">" if prompt.format == "arrow" else "A:"
-        if example.sentence not in {one.sentence for one in prompt.examples[: k - 1]}:
+        if example.sentence not in {shown_example.sentence for shown_example in prompt.examples[: k - 1]}:
             for label in ("X", "Y"):
                 shown = f"{example.sentence}\n{cut}{'' if cut == '>' else ' '}{label}"
                 for form in (shown, escape(shown), json.dumps(escape(shown))[1:-1], json.dumps(shown)[1:-1]):
@@ -73,7 +73,7 @@ def test_typing_twice_is_answering_once(server: Any, open_page: Any) -> None:
     )
     page.wait_for_selector(".ab-page[data-number='2']")
     answer(page, "Y")  # comes after all that was sent before
-    assert said(server, page) == ["ready", "X", "Y"]
+    assert seat_texts(server, page) == ["ready", "X", "Y"]
 
 
 def test_going_back_changes_nothing(server: Any, open_page: Any) -> None:
@@ -85,7 +85,7 @@ def test_going_back_changes_nothing(server: Any, open_page: Any) -> None:
     page.wait_for_selector(".bl-entry")
     page.go_forward()
     page.wait_for_selector(".ab-page[data-number='3']")
-    assert said(server, page) == ["ready", "X", "Y"]
+    assert seat_texts(server, page) == ["ready", "X", "Y"]
 
 
 def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any) -> None:
@@ -102,7 +102,7 @@ def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any
     assert "was not sent: Y" in second.inner_text(".st-notices")
     assert number(second) == 2
     assert second.input_value("#bl-answer") == ""
-    assert said(server, first) == ["ready", "X"]
+    assert seat_texts(server, first) == ["ready", "X"]
 
 
 def test_withdrawing_is_always_possible(server: Any, open_page: Any) -> None:

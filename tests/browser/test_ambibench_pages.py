@@ -84,7 +84,7 @@ def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: An
 def english_words(page: Any) -> list[str]:
     """English words outside of what is marked as English, and a page that is not marked as Chinese."""
     assert page.evaluate("document.documentElement.lang") == "zh"
-    return [one for one in foreign_words(page) if not re.fullmatch("USD|Ctrl|AmbiBench|[XY]+", one)]
+    return [word for word in foreign_words(page) if not re.fullmatch("USD|Ctrl|AmbiBench|[XY]+", word)]
 
 
 def test_every_page_in_chinese_and_in_the_dark(server: Any, open_page: Any) -> None:

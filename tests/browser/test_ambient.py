@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from participating import Curious, found, newcomer, open_study, payloads, press, settled, tab_to
+from participating import Curious, newcomer, occurring, open_study, payloads, press, settled, tab_to
 from reading import CROWD, KEYS, LINGUISTS, begin, crowd_item, pair_of, play, press_all, questions, step
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -18,25 +18,25 @@ def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
     open_study(page, server, CROWD, newcomer())
     item = crowd_item(server, page)
     pair = [item.premise, item.hypothesis]
-    candidates = [one.sentence for one in item.candidates]
+    candidates = [candidate.sentence for candidate in item.candidates]
     asked = [question["premise"] for question in questions(server, page)]
 
-    assert found([*asked, *pair, *candidates], curious.known()) == []
+    assert occurring([*asked, *pair, *candidates], curious.known()) == []
     begin(page)
     for place, question in enumerate(questions(server, page)):
         held = curious.known()
-        assert found(asked, held) == asked[: place + 1]
-        assert found([*pair, *candidates], held) == []
+        assert occurring(asked, held) == asked[: place + 1]
+        assert occurring([*pair, *candidates], held) == []
         page.keyboard.press(KEYS[question["label"]])
         press(page)
     held = curious.known()
-    assert found(pair, held) == pair
-    assert found(candidates, held) == []
+    assert occurring(pair, held) == pair
+    assert occurring(candidates, held) == []
     page.keyboard.press("2")
     press(page)
-    assert found(candidates, curious.known()) == candidates
+    assert occurring(candidates, curious.known()) == candidates
     other = item.hypothesis if item.side == "premise" else item.premise
-    assert found([other], page.inner_text("#ab-content")) == []
+    assert occurring([other], page.inner_text("#ab-content")) == []
     press_all(page, "yny")
     press(page)
     # Which candidate is none, and what the dataset says, is nowhere at any time.
@@ -89,7 +89,7 @@ def test_a_linguist_is_told_what_is_wrong_and_mends_it(server: Any, open_page: A
     page.wait_for_selector(".st-done")
     form = payloads(server, page)[-1]
     assert form["labels"] == ["entailment", "neutral"]
-    assert [one["label"] for one in form["rewrites"]] == ["entailment", "neutral"]
+    assert [rewrite["label"] for rewrite in form["rewrites"]] == ["entailment", "neutral"]
     assert form["rewrites"][0]["premise"] == f"{premise} Really."
     assert form["comment"] == "Two readings."
 
@@ -126,8 +126,8 @@ def test_statements_by_keyboard(server: Any, open_page: Any) -> None:
         page.keyboard.press("tf"[count % 2])
         press(page)
         count += 1
-    said = [one["prediction"] for one in payloads(server, page)[1:]]
-    assert said == [place % 2 == 0 for place in range(count)]
+    answers = [payload["prediction"] for payload in payloads(server, page)[1:]]
+    assert answers == [place % 2 == 0 for place in range(count)]
     assert page.locator(".bl-table tbody tr").count() == count
 
 

@@ -102,7 +102,7 @@ def english_words(page: Any) -> list[str]:
     """Return English words outside of elements marked as English, except the guidelines' examples."""
     assert page.evaluate("document.documentElement.lang") == "zh"
     shown = foreign_words(page, "[lang=en], h1[dir], h3[dir], .bl-named dd, textarea, [hidden]")
-    return [one for one in shown if not re.fullmatch("USD|Ctrl|AmbiEnt|Enter", one)]
+    return [word for word in shown if not re.fullmatch("USD|Ctrl|AmbiEnt|Enter", word)]
 
 
 def test_every_page_in_chinese_and_in_the_dark(server: Any, open_page: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from in_the_kitchen import begin, draft_of, fill_pair, play, task_of
-from participating import Curious, found, moved_on, payloads, press, settled, stage, tab_to
+from participating import Curious, moved_on, occurring, payloads, press, settled, stage, tab_to
 from playing import episode, number, rows
 
 from ui.i18n import strings
@@ -24,17 +24,17 @@ def test_what_was_meant_reaches_no_robots_browser(server: Any, open_page: Any) -
     assert pair.intent is not None
     hidden = [pair.clear, pair.question, pair.answer, f'"{pair.id}"', f"{pair.id}.ambiguous"]
 
-    assert found([*hidden, pair.ambiguous], curious.known()) == []
+    assert occurring([*hidden, pair.ambiguous], curious.known()) == []
     begin(page)
     held = curious.known()
-    assert found([pair.ambiguous], held) == [pair.ambiguous]
-    assert found(hidden, held) == []
+    assert occurring([pair.ambiguous], held) == [pair.ambiguous]
+    assert occurring(hidden, held) == []
     assert not any(word in held for word in ('"intent"', '"shortlist"', '"variants"', '"preferences"'))
     page.keyboard.press("1")
     page.keyboard.press("d")
     press(page, "Enter")
     page.wait_for_selector(".st-done")
-    assert found([pair.clear, pair.question, pair.answer], curious.known()) == [
+    assert occurring([pair.clear, pair.question, pair.answer], curious.known()) == [
         pair.clear,
         pair.question,
         pair.answer,
@@ -68,7 +68,7 @@ def test_things_can_be_looked_for(server: Any, open_page: Any) -> None:
     page.fill("[data-search]", thing.upper())
     shown = page.locator(".bl-search + .ab-chips > li:visible").all_inner_texts()
     assert thing.lower() in [each.lower() for each in shown]
-    assert all(thing.lower() in one.lower() for one in shown)
+    assert all(thing.lower() in text.lower() for text in shown)
     assert f"{len(shown)} of" in page.inner_text("[data-hits]")
     page.fill("[data-search]", "")
     assert page.locator(".bl-search + .ab-chips > li:visible").count() > 12
@@ -90,8 +90,8 @@ def test_a_user_answers_a_robot(server: Any, open_page: Any) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector(".st-done")
     assert re.search("The robot asked, and rightly so|It was right to ask", page.inner_text("h1"))
-    said = rows(server, "SELECT text FROM turns WHERE episode_id = ? AND seat = 'user'", episode(page))
-    assert said[-1] == (f"Two lines,\n{pair.answer}",)
+    texts = rows(server, "SELECT text FROM turns WHERE episode_id = ? AND seat = 'user'", episode(page))
+    assert texts[-1] == (f"Two lines,\n{pair.answer}",)
 
 
 def test_an_annotator_is_told_two_mistakes_and_mends_them(server: Any, open_page: Any) -> None:

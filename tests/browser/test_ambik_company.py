@@ -83,7 +83,7 @@ def test_what_cannot_be_mended_yet_is_not_complained_of(server: Any, open_page: 
     at(page, ".fm-form")
     draft = draft_of(server, page)
     lines = enumerate(zip(draft.plan, draft.ambiguous_plan, strict=False), 1)
-    parting = next((str(number) for number, (one, other) in lines if one != other), "")
+    parting = next((str(number) for number, (first, other) in lines if first != other), "")
     assert page.input_value("[name=step]") == parting
     page.fill("[name=clear]", f"{draft.clear} Use the Zzpan.")
     page.click(".fm-foot [type=submit]")

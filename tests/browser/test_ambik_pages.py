@@ -110,7 +110,7 @@ def english_words(page: Any) -> list[str]:
     marked += ", .fm-help .fm-in, .fm-step > .st-points"
     known = "Ctrl|AmbiK|Enter|Shift|gpt|mini|claude|sonnet|OPENAI|ANTHROPIC|API|KEY"
     shown = foreign_words(page, marked)
-    return [one for one in shown if not re.fullmatch(known, one)]
+    return [word for word in shown if not re.fullmatch(known, word)]
 
 
 def test_every_page_in_chinese_and_in_the_dark(server: Any, open_page: Any) -> None:

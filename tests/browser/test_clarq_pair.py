@@ -28,10 +28,10 @@ def test_two_people_meet_and_talk(server: Any, open_page: Any) -> None:
     seeker.press("#ab-reply", "Enter")
     provider.wait_for_function("askback.page.myTurn")
     assert "Where do I begin?" in provider.inner_text(".ab-log")
-    said = rows(
+    messages = rows(
         server,
         "SELECT t.text FROM turns t JOIN episodes e ON e.id = t.episode_id "
         "WHERE e.run_id = ? AND t.seat = 'seeker' AND t.payload ->> 'participant_id' IS NOT NULL",
         "study-clarq-h2h",
     )
-    assert said == [("Where do I begin?",)]
+    assert messages == [("Where do I begin?",)]

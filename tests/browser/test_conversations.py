@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from participating import Curious, begin, found, newcomer, open_study, payloads, said, stage
+from participating import Curious, begin, newcomer, occurring, open_study, payloads, seat_texts, stage
 from playing import ask, at_number, episode, moved_on, number, rows, task_of
 
 from simulator.handmethat.data import load_episode
@@ -39,13 +39,13 @@ def test_whoever_seeks_comes_from_the_link_to_the_code(server: Any, open_page: A
     page.reload()
     page.wait_for_selector(".ab-play-seeker")
     assert page.input_value("#ab-reply") == "Half a"
-    before = "\n".join(said(server, page))
+    before = "\n".join(seat_texts(server, page))
     page.fill("#ab-reply", "Goodbye!")
     page.press("#ab-reply", "Enter")
     assert code(page) == "CLARQ-H2L-DONE"
     hidden = [node.text for node in task.tree.nodes if node.text not in before]
     hidden += [node.explanation for node in task.tree.nodes if node.explanation]
-    assert hidden and found(hidden, curious.known()) == []
+    assert hidden and occurring(hidden, curious.known()) == []
     assert "Replay" not in page.inner_text("#ab-content")
     assert set(scores(server, page)) == {"success", "aqd", "aql"}
     assert [payload.get("study") for payload in payloads(server, page)][:3] == [
@@ -99,7 +99,7 @@ def test_a_robot_asks_back_in_the_house_and_gets_the_code(server: Any, open_page
     kinds = [payload["kind"] for payload in payloads(server, page)]
     assert kinds[:5] == ["consent", "ready", "utterance", "question", "answer"]
     assert set(scores(server, page)) >= {"success", "score", "questions"}
-    answered = said(server, page)[4]
+    answered = seat_texts(server, page)[4]
     hidden = [render_meaning(task.world, task.meaning, "zh"), *goal_lines(task, "zh"), task.id]
     hidden = [text for text in hidden if text not in answered]
-    assert hidden and found(hidden, curious.known()) == []
+    assert hidden and occurring(hidden, curious.known()) == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from looking import beyond_the_edge, broken_rules, looking
 from packages import TWENTY_QUESTIONS, install, write_guess_number
-from participating import Curious, found, newcomer, settled, tab_to
+from participating import Curious, newcomer, occurring, settled, tab_to
 from playing import at_number, episode, number, rows, take_seat, turns
 from serving import Server, free_port
 
@@ -65,14 +65,14 @@ def test_free_play_ends_with_what_was_hidden(server: Server, open_page: Any) -> 
     assert page.input_value("#ab-reply") == "" and number(page) == 2
     say(page, "Is it a cactus?")
     assert page.inner_text(".ab-turns-text") == "Questions left: 18 of 20"
-    assert found(["rose", "thorny", "fragrant"], curious.known()) == []
+    assert occurring(["rose", "thorny", "fragrant"], curious.known()) == []
     say(page, "Is it a rose?")
     page.wait_for_selector(".bl-done")
     assert page.text_content(".bl-part .bl-heading") == "rose"
     assert page.locator(".bl-figures dd").all_inner_texts() == ["Yes", "3"]
-    said = [text for _, text in turns(server, page)]
-    assert said == ["Is it alive?", "yes", "Is it a cactus?", "no", "Is it a rose?", "yes"]
-    assert said == page.locator(".ab-bubble").all_inner_texts()
+    texts = [text for _, text in turns(server, page)]
+    assert texts == ["Is it alive?", "yes", "Is it a cactus?", "no", "Is it a rose?", "yes"]
+    assert texts == page.locator(".ab-bubble").all_inner_texts()
     page.goto(f"{server.url}/")
     page.wait_for_selector(".ab-home")
     assert page.is_hidden("[data-continue]")  # it is over, so there is nothing to go on with
@@ -192,7 +192,7 @@ def test_the_benchmark_of_the_docs_is_played(server: Server, open_page: Any) -> 
     assert page.input_value("#ab-reply") == "Which is it?"
     say(page, "Is it more than 12?")
     assert page.inner_text(".ab-turns-text") == "Questions left: 3 of 4"
-    assert found(["13"], "\n".join(turn for _, turn in turns(server, page))) == []
+    assert occurring(["13"], "\n".join(turn for _, turn in turns(server, page))) == []
     assert '"number": 13' not in curious.known()
     say(page, "It is 13.")
     page.wait_for_selector(".bl-done")

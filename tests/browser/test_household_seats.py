@@ -35,15 +35,15 @@ def test_nothing_hidden_reaches_the_browser_in_partial_view(server: Any, open_pa
     seen = 0
     for name in ("floor", "sofa", "cabinet"):
         seen |= visible(world, state._replace(at=world.entity(name)), "partial")
-    told = {one for action in task.actions for one in action.args}
-    hidden = [one for one in world.movables if not seen >> one & 1 and one not in told]
+    mentioned = {thing for action in task.actions for thing in action.args}
+    hidden = [thing for thing in world.movables if not seen >> thing & 1 and thing not in mentioned]
     assert len(hidden) > 50
     everything = "\n".join(received)
-    for one in hidden:
-        if not world.only_of_type(one):
-            assert not re.search(rf"\b{re.escape(world.names[one])}\b", everything), world.names[one]
+    for thing in hidden:
+        if not world.only_of_type(thing):
+            assert not re.search(rf"\b{re.escape(world.names[thing])}\b", everything), world.names[thing]
             # "knife #0" would be found in "carving knife #0".
-            assert not re.search(rf"(?<!\w )\b{re.escape(label(world, one, 'en'))}\b", everything)
+            assert not re.search(rf"(?<!\w )\b{re.escape(label(world, thing, 'en'))}\b", everything)
     assert "bl-amounts" not in everything
 
 

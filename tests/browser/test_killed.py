@@ -12,7 +12,7 @@ import in_the_kitchen
 import playing
 import pytest
 import reading
-from participating import moved_on, payloads, said
+from participating import moved_on, payloads, seat_texts
 from playing import number, turns
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -81,7 +81,7 @@ def a_label_of_ambibench(page: Any, server: Any) -> Iterator[None]:
     page.wait_for_function(AWAY)
     yield
     page.wait_for_selector(".ab-page[data-number='3']")
-    assert said(server, page) == ["ready", "X", "Y"]
+    assert seat_texts(server, page) == ["ready", "X", "Y"]
     assert page.inner_text(".ab-toast") == ""
 
 
@@ -124,7 +124,7 @@ def a_mark_of_a_reviewer(page: Any, server: Any) -> Iterator[None]:
     page.reload()
     page.wait_for_selector("[data-sheet]")
     pressed = page.locator('[data-name="2.type"][aria-pressed="true"]')
-    assert [one.get_attribute("data-value") for one in pressed.all()] == ["2"]
+    assert [button.get_attribute("data-value") for button in pressed.all()] == ["2"]
 
 
 SCENES = (

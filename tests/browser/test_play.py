@@ -39,8 +39,8 @@ def test_a_provider_gives_words_and_nodes_and_judges(server: Any, open_page: Any
             page.fill("#ab-reply", "That is all there is.")
         page.click(".ab-send")
         moved_on(page, before)
-        said = turns(server, page)[before][1]
-        assert said == "That is all there is." if index is None else texts[index] in said
+        answer = turns(server, page)[before][1]
+        assert answer == "That is all there is." if index is None else texts[index] in answer
     assert not page.is_visible(".ab-verdict")
     page.click("[data-act=judge][data-success='1']")
     page.wait_for_selector(".ab-verdict")
@@ -69,8 +69,8 @@ def test_several_nodes_at_once_only_where_that_was_chosen(server: Any, open_page
     assert len(chosen) == 2
     page.click(".ab-send")
     moved_on(page, 4)
-    said = turns(server, page)[4][1].lower()
-    assert all(text.rstrip(".").lower() in said for text in chosen)
+    answer = turns(server, page)[4][1].lower()
+    assert all(text.rstrip(".").lower() in answer for text in chosen)
 
     begin(page, server, "provider")
     page.click("[data-act=pick]")

@@ -35,9 +35,9 @@ def test_a_seekers_browser_gets_nothing_of_the_tree_before_the_end(server: Any, 
     page.wait_for_selector(".ab-play")
     page.unroute_all(behavior="wait")
     bodies = "\n".join(received)
-    said = "\n".join(text for _, text in turns(server, page))
-    assert task.tree.opening in said
-    hidden = [node.text for node in task.tree.nodes if node.text not in said]
+    transcript = "\n".join(text for _, text in turns(server, page))
+    assert task.tree.opening in transcript
+    hidden = [node.text for node in task.tree.nodes if node.text not in transcript]
     hidden += [node.explanation for node in task.tree.nodes if node.explanation]
     assert len(hidden) > len(task.tree.nodes)
     plain = bodies.replace("&#39;", "'").replace("&#34;", '"').replace('\\"', '"')
@@ -48,8 +48,10 @@ def test_a_seekers_browser_gets_nothing_of_the_tree_before_the_end(server: Any, 
 def test_nothing_outside_is_asked_for_and_nothing_is_complained_of(server: Any, open_page: Any) -> None:
     watched = open_page()
     page = watched.page
-    said: list[str] = []
-    page.on("console", lambda message: message.type in ("error", "warning") and said.append(message.text))
+    complaints: list[str] = []
+    page.on(
+        "console", lambda message: message.type in ("error", "warning") and complaints.append(message.text)
+    )
     begin(page, server)
     ask(page, "<img src=https://example.org/x.png onerror=alert(1)> {{7*7}} ${7*7} [a](https://example.org)")
     assert "{{7*7}} ${7*7} [a](https://example.org)" in page.inner_text(".ab-mine .ab-bubble")
@@ -57,7 +59,7 @@ def test_nothing_outside_is_asked_for_and_nothing_is_complained_of(server: Any, 
     say_goodbye(page)
     page.goto(f"{server.url}/play?t=nonsense")
     page.wait_for_selector("h1:has-text('This link does not work')")
-    assert said == []
+    assert complaints == []
     assert watched.strangers == []
 
 

@@ -147,7 +147,7 @@ def test_a_review_by_keyboard_alone_survives_a_reload(runs, open_page):
     page.wait_for_selector("[data-sheet]")
     page.keyboard.press("ArrowRight")
     pressed = page.locator(f"{PRESSED}:visible")
-    assert [one.get_attribute("data-name") for one in pressed.all()] == [
+    assert [button.get_attribute("data-name") for button in pressed.all()] == [
         "4.type",
         "4.hallucination",
         "dialogue.success",

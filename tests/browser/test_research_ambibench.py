@@ -130,7 +130,7 @@ def test_outputs_are_sorted_by_keyboard_alone_and_blind(filled: Any, open_page: 
     page.click("[data-key='1']")
     page.wait_for_selector(".rs-empty:has-text('You have judged everything that was waiting for you.')")
     assert sorted_by(filled, "ann") == ["correct", "other", "incorrect", "correct"]
-    assert all(MODEL not in said and "qa" not in said.split('"') for said in (page.content(), *heard))
+    assert all(MODEL not in body and "qa" not in body.split('"') for body in (page.content(), *heard))
 
 
 def test_two_raters_and_the_word_of_a_third(filled: Any, open_page: Any) -> None:

@@ -77,8 +77,8 @@ def two_annotations_become_one_row_of_the_dataset(filled: Any, open_page: Any, t
     page = open_page().page
     desk(page, filled, "val")
     left, right = page.locator("[data-offer='0']"), page.locator("[data-offer='1']")
-    one, other = left.bounding_box(), right.bounding_box()
-    assert one and other and one["y"] == other["y"] and one["x"] + one["width"] <= other["x"]
+    first, other = left.bounding_box(), right.bounding_box()
+    assert first and other and first["y"] == other["y"] and first["x"] + first["width"] <= other["x"]
     assert left.locator(".rs-chip").count() != right.locator(".rs-chip").count()
     assert page.locator(".dk-entry ins").count() >= 1
     # An empty form is refused, at its field.
@@ -120,16 +120,18 @@ def two_annotations_become_one_row_of_the_dataset(filled: Any, open_page: Any, t
     consolidate_all(page)
     page.click(".rs-tabs >> text=Agreement")
     page.wait_for_selector(".rs-picture")
-    told = page.locator(".rs-figure figcaption").inner_text()
-    assert "1 discarded by a linguist" in told and "5 validated" in told
+    caption = page.locator(".rs-figure figcaption").inner_text()
+    assert "1 discarded by a linguist" in caption and "5 validated" in caption
     with page.expect_download() as download:
         page.click("text=The dataset so far")
     path = tmp_path / "consolidated.jsonl"
     download.value.save_as(path)
     examples = load_examples(path)
     assert len(examples) == 5
-    assert all(one.ambiguous and len(one.labels) > 1 for one in examples)
-    assert sum(WORD in each.sentence(changed) for one in examples for each in one.disambiguations) == 1
+    assert all(example.ambiguous and len(example.labels) > 1 for example in examples)
+    assert (
+        sum(WORD in each.sentence(changed) for example in examples for each in example.disambiguations) == 1
+    )
 
 
 def a_second_validator_is_blind_and_a_third_decides(filled: Any, open_page: Any) -> None:
@@ -140,19 +142,19 @@ def a_second_validator_is_blind_and_a_third_decides(filled: Any, open_page: Any)
         lambda seen: heard.append(seen.text()) if "queue" in seen.url or "component" in seen.url else None,
     )
     desk(page, filled, "wu", raters=2)
-    wanted = 5
-    for _ in range(wanted):
+    number = 5
+    for _ in range(number):
         before = item(page)
         page.evaluate("document.activeElement.blur()")
         page.keyboard.press("1")
         assert page.locator(".dk-form [name=labels]:checked").count() == 1
         page.click(".dk-form [type=submit]")
         saved(page, before)
-    assert len(forms(filled, "wu", "ambient.consolidation")) == wanted
-    assert all(WORD not in said and "Rater val" not in said for said in (page.content(), *heard))
+    assert len(forms(filled, "wu", "ambient.consolidation")) == number
+    assert all(WORD not in body and "Rater val" not in body for body in (page.content(), *heard))
     page.click(".rs-tabs >> text=Agreement")
     page.wait_for_selector(".dk-differing")
-    assert page.locator(".dk-differing tbody tr").count() == wanted
+    assert page.locator(".dk-differing tbody tr").count() == number
     page.wait_for_selector(".rs-scores:has-text('Identical sets')")
     asked = f"desk=consolidation&data={LINGUISTS}&reviewer=xi&raters=2&tab=decide"
     page.goto(f"{filled.url}/research/desk?{asked}")
@@ -235,9 +237,9 @@ def kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any) -> None:
             page.keyboard.press("Control+Enter")
             moved(page, before)
             page.wait_for_selector(".rs-save-saved")
-    said = [form["categories"] for form in forms(filled, "cat", "ambient.category")]
-    assert said[0] == ["lexical"]
-    assert all(one == ["lexical", "pragmatic"] for one in said[1:])
+    answers = [form["categories"] for form in forms(filled, "cat", "ambient.category")]
+    assert answers[0] == ["lexical"]
+    assert all(kinds == ["lexical", "pragmatic"] for kinds in answers[1:])
     page.click(".rs-tabs >> text=Agreement")
     page.wait_for_selector("caption:has-text('Mentions of kinds')")
     with page.expect_download() as download:

@@ -50,8 +50,8 @@ def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) ->
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector(".fm-beside > .bl-part")
     assert page.locator(".fm-beside > .bl-part").count() == 2
-    one, other = (page.locator(".fm-beside > .bl-part").nth(place).bounding_box() for place in (0, 1))
-    assert one and other and one["x"] + one["width"] <= other["x"]
+    first, other = (page.locator(".fm-beside > .bl-part").nth(place).bounding_box() for place in (0, 1))
+    assert first and other and first["x"] + first["width"] <= other["x"]
     page.click(".fm-beside summary:has-text('Prompts') >> nth=0")
     page.wait_for_selector(".fm-beside .bl-passage:visible")
 

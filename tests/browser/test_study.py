@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from looking import beyond_the_edge, broken_rules, looking
-from participating import begin, link, newcomer, open_study, said, settled, tab_to
+from participating import begin, link, newcomer, open_study, seat_texts, settled, tab_to
 from playing import acknowledgements_lost, episode, rows
 from serving import Server, free_port
 
@@ -120,7 +120,7 @@ def test_three_sets_by_keyboard(sets: Any, open_page: Any) -> None:
     assert len(dict.fromkeys(played)) == 3
     assert page.locator("[data-act=st-next]").count() == 0
     assert page.input_value("#st-code") == "THREE-DONE"
-    assert said(sets, page) == ["X", ""]
+    assert seat_texts(sets, page) == ["X", ""]
     page.goto(link(sets, "ambibench-three", who))
     page.wait_for_selector(".st-welcome")
     page.click("[data-act=st-enter]")
@@ -153,7 +153,7 @@ def test_an_answer_outlives_its_tab_and_is_not_called_unsent_once_it_is_in_the_l
     assert page.input_value("[data-answer]") == "X"
     acknowledgements_lost(page)
     page.press("[data-answer]", "Enter")
-    while "X" not in said(sets, page):
+    while "X" not in seat_texts(sets, page):
         page.wait_for_timeout(50)
     page.unroute_all(behavior="ignoreErrors")
     page.reload()

@@ -7,10 +7,20 @@ from typing import Any
 
 import household
 import pytest
-from among_letters import ONE, TWENTY, answer, moved_on, prompt_of
+from among_letters import TWENTY, UNINFORMATIVE, answer, moved_on, prompt_of
 from in_the_kitchen import ROBOTS
 from in_the_kitchen import task_of as kitchen_of
-from participating import link, newcomer, open_by_keyboard, payloads, press, said, settled, stage, tab_to
+from participating import (
+    link,
+    newcomer,
+    open_by_keyboard,
+    payloads,
+    press,
+    seat_texts,
+    settled,
+    stage,
+    tab_to,
+)
 from playing import ask, begin, episode, number, rows, say_goodbye, task_of, turns
 from reading import CROWD, KEYS, crowd_item, press_all, qualify, step
 
@@ -92,7 +102,7 @@ def test_a_participant_of_ambibench_by_keyboard_alone(server: Any, open_page: An
     open_by_keyboard(page, server, TWENTY, who)
     page.wait_for_selector(".st-task")
     prompt = prompt_of(server, page)
-    wanted: list[str] = []
+    expected: list[str] = []
     for k, example in enumerate(prompt.examples, start=1):
         assert page.text_content("[data-text]") == shown_text(prompt, k)
         assert page.inner_text(".st-progress") == f"{k} of 20"
@@ -105,7 +115,7 @@ def test_a_participant_of_ambibench_by_keyboard_alone(server: Any, open_page: An
             page.keyboard.press("Control+A")
         text = {3: "perhaps", 4: example.label.lower()}.get(k, example.label)
         page.keyboard.press("Enter")  # nothing typed, or what was typed is replaced: no turn
-        wanted.append("Half" if k == 8 else text)
+        expected.append("Half" if k == 8 else text)
         if k == 8:
             moved_on(page, k + 1)
         else:
@@ -114,25 +124,25 @@ def test_a_participant_of_ambibench_by_keyboard_alone(server: Any, open_page: An
         if k < 20:
             right = page.inner_text("[data-feedback]")
             assert example.label in right
-            assert ("You typed" in right) == (wanted[-1] not in (example.label, example.label.lower()))
+            assert ("You typed" in right) == (expected[-1] not in (example.label, example.label.lower()))
     page.wait_for_selector(".st-comment")
     page.keyboard.type("It was about\n")
     page.keyboard.type(prompt.salient)
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".st-done")
-    assert said(server, page) == ["yes", "ready", *wanted, f"It was about\n{prompt.salient}"]
+    assert seat_texts(server, page) == ["yes", "ready", *expected, f"It was about\n{prompt.salient}"]
     question = "SELECT payload, seconds FROM turns WHERE episode_id = ? ORDER BY number"
     logged = [(json.loads(payload), seconds) for payload, seconds in rows(server, question, episode(page))]
-    kept = [(payload, seconds) for payload, seconds in logged if "raw_answer" in payload]
-    assert all(payload["keys_used"] is True and payload["shown_at"] for payload, _ in kept)
-    assert all(0 <= seconds < 600 for _, seconds in kept)
-    assert [payload["normalised"] for payload, _ in kept] == [k == 4 for k in range(1, 21)]
+    trials = [(payload, seconds) for payload, seconds in logged if "raw_answer" in payload]
+    assert all(payload["keys_used"] is True and payload["shown_at"] for payload, _ in trials)
+    assert all(0 <= seconds < 600 for _, seconds in trials)
+    assert [payload["normalised"] for payload, _ in trials] == [k == 4 for k in range(1, 21)]
     assert page.input_value("#st-code") == "AMBI43-DONE"
     tab_to(page, "[data-act=st-copy]")
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('.ab-toast').textContent.length > 0")
     # Nobody takes part twice: not in this study, not in its sisters.
-    for study, code in ((TWENTY, "taken"), (ONE, "excluded")):
+    for study, code in ((TWENTY, "taken"), (UNINFORMATIVE, "excluded")):
         page.goto(link(server, study, who))
         page.wait_for_selector(".st-welcome")
         tab_to(page, "[data-act=st-enter]")
@@ -157,7 +167,7 @@ def test_sets_of_a_crowdworker_of_ambient_by_keyboard_alone(server: Any, open_pa
     press(page)
 
     assert step(page) == "plausible"
-    flags = ["Y" if one.label else "N" for one in item.candidates]
+    flags = ["Y" if candidate.label else "N" for candidate in item.candidates]
     press_all(page, "".join(flags[:2]))
     page.reload()  # in the middle: what was chosen is there
     page.wait_for_selector("[data-due=plausible]")
@@ -167,14 +177,14 @@ def test_sets_of_a_crowdworker_of_ambient_by_keyboard_alone(server: Any, open_pa
     press(page)
 
     assert step(page) == "relabel"
-    labels = [one.label or "neutral" for one in item.candidates]
+    labels = [candidate.label or "neutral" for candidate in item.candidates]
     press_all(page, "".join(KEYS[label] for label in labels))
     press(page)
     page.wait_for_selector(".st-done")
     logged = payloads(server, page)
     kinds = ["consent", "ready", *["qualification"] * 5, "label", "plausible", "relabel"]
-    assert [one["kind"] for one in logged] == kinds
-    assert all(one["keys_used"] is True for one in logged)
+    assert [payload["kind"] for payload in logged] == kinds
+    assert all(payload["keys_used"] is True for payload in logged)
     assert logged[-3]["answer"] == "neutral"
     assert logged[-2]["answers"] == [flag == "Y" for flag in flags]
     assert logged[-1]["answers"] == labels
@@ -189,7 +199,7 @@ def test_sets_of_a_crowdworker_of_ambient_by_keyboard_alone(server: Any, open_pa
     assert "Set 2 of 20" in page.inner_text(".st-bar")
     page.keyboard.press("1")
     press(page)
-    assert [one["kind"] for one in payloads(server, page)] == ["label"]
+    assert [payload["kind"] for payload in payloads(server, page)] == ["label"]
 
 
 def test_a_robot_of_ambik_asks_and_acts_by_keyboard_alone(server: Any, open_page: Any) -> None:
@@ -230,12 +240,12 @@ def test_a_robot_of_ambik_asks_and_acts_by_keyboard_alone(server: Any, open_page
     press(page, "Enter")
     page.wait_for_selector(".st-done")
     logged = payloads(server, page)
-    assert [one["kind"] for one in logged] == ["consent", "ready", "decide", "answer", "decide"]
+    assert [payload["kind"] for payload in logged] == ["consent", "ready", "decide", "answer", "decide"]
     assert logged[2]["prediction_set"] == options[:2]
     assert (logged[2]["asks"], logged[2]["question"]) == (True, "Which one do you want?")
     assert logged[2]["action"] == options[1]
     assert (logged[4]["asks"], logged[4]["action"]) == (False, options[0])
-    assert all(one["keys_used"] for one in logged if one.get("person"))
+    assert all(payload["keys_used"] for payload in logged if payload.get("person"))
     assert page.input_value("#st-code") == "AMBIK6R-DONE"
     first = episode(page)
     tab_to(page, "[data-act=st-next]")

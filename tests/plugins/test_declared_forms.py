@@ -168,7 +168,7 @@ async def test_the_form_page_stays_while_waiting_for_the_other_seat(rated: Actio
     page = Page(sent["html"])
     page.check_references()
     assert "Waiting for: Answerer" in words(sent["html"]) and "fm-page" in sent["html"]
-    assert page.one("data-my-turn")["data-my-turn"] == "0"
+    assert page.attributes("data-my-turn")["data-my-turn"] == "0"
     assert "data-reads" not in sent["html"] and "textarea" not in sent["html"]
 
 
@@ -240,7 +240,7 @@ async def test_a_rule_over_several_fields_is_reported_at_the_end_of_the_form(
 ) -> None:
     player = await begin(rated, benchmark="rated")
     page = Page(await player.look())
-    assert "role" in page.one("data-whole")
+    assert "role" in page.attributes("data-whole")
     filled = {"reason": "so", "points": "3", "marked": ["hard"], "other": [], "again": False, "minutes": None}
     answer = await rated.check_form(player.at | {"filled": filled})
     assert answer["problems"] == {"": [{"text": "hard things have at most 2 points", "level": "error"}]}
@@ -311,5 +311,5 @@ async def test_closing_words_need_no_further_texts(rated: Actions) -> None:
     object.__setattr__(rated.served["rated"].benchmark, "next_seat", lambda state: asked)
     player = await begin(rated, benchmark="rated")
     page = Page(await player.look())
-    assert page.one("data-closing")["data-closing"] == "That is all."
+    assert page.attributes("data-closing")["data-closing"] == "That is all."
     assert "Say “That is all.”?" in words(player.html)

@@ -11,9 +11,9 @@ from simulator.runner.machines import SeatPage
 
 
 class Seen(NamedTuple):
-    """`told`: what stands before the moves, the task first; `fields`: of a form, as they begin."""
+    """`opening`: what stands before the moves, the task first; `fields`: of a form, as they begin."""
 
-    told: tuple[str, ...]
+    opening: tuple[str, ...]
     scene: tuple[Any, ...]
     appliances: tuple[Any, ...]
     previous: tuple[Any, ...]
@@ -26,7 +26,7 @@ class Seen(NamedTuple):
 
     @property
     def task(self) -> str:
-        return next(iter(self.told), "")
+        return next(iter(self.opening), "")
 
 
 def seen(page: SeatPage) -> Seen:
@@ -42,7 +42,7 @@ def seen(page: SeatPage) -> Seen:
     fields = {block.name: block for block in blocks if isinstance(block, Field)}
     moves: Sequence[Any] = talk.moves if talk else ()
     return Seen(
-        told=tuple(move.text for move in moves[: len(moves) - len(page.moves)]),
+        opening=tuple(move.text for move in moves[: len(moves) - len(page.moves)]),
         scene=chips[0] if chips else (),
         appliances=chips[1] if len(chips) > 1 else (),
         previous=tuple(plan.steps[:-1]) if plan else (),

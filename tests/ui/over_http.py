@@ -74,6 +74,6 @@ class Place:
         self.browser.call("send", **self.page, render=f"{render}-{number:05}", number=number, **fields)
 
 
-def said(sentence: str, everything: str) -> bool:
+def is_shown(sentence: str, everything: str) -> bool:
     """Return True if a text contains a sentence, directly or in a page inside JSON."""
     return sentence in everything or json.dumps(escape(sentence))[1:-1] in everything

@@ -73,7 +73,7 @@ async def test_opening_the_link_begins_nothing_and_shows_nothing_of_the_seat(
         html = (await actions.page(guest))["html"]
         page = Page(html)
         page.check_references()
-        assert page.one("data-busy")["data-act"] == "st-take"
+        assert page.attributes("data-busy")["data-act"] == "st-take"
         assert "ab-tree" not in html and "data-number" not in html and "data-link" not in html
     assert log[1].events(kind=SEAT_TAKEN) == []
 

@@ -54,7 +54,7 @@ class Page(HTMLParser):
         links = [attrs["href"] or "" for _, attrs in self.tags if "href" in attrs]
         assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
 
-    def one(self, name: str) -> dict[str, str | None]:
+    def attributes(self, name: str) -> dict[str, str | None]:
         """The attributes of the one tag that has the attribute `name`."""
         (matched,) = [attrs for _, attrs in self.tags if name in attrs]
         return matched
@@ -129,7 +129,7 @@ class Visit:
 
     @property
     def root(self) -> dict[str, str | None]:
-        return Page(self.html).one("data-title")
+        return Page(self.html).attributes("data-title")
 
     @property
     def stage(self) -> str | None:
@@ -182,4 +182,4 @@ async def take_seat(actions: Actions, link: str, key: str = KEY, language: str =
 
 async def invitation_to(actions: Actions, host: dict[str, Any]) -> str:
     """The link on the page of somebody who is to invite another person."""
-    return Page((await actions.page(host))["html"]).one("data-link")["value"] or ""
+    return Page((await actions.page(host))["html"]).attributes("data-link")["value"] or ""

@@ -28,13 +28,13 @@ def read(name: str) -> Any:
 
 
 EXAMPLES: list[dict[str, Any]] = read("examples.yaml")
-AMBIGUOUS = [one for one in EXAMPLES if len(one["labels"]) > 1]
-PARTNERS = [one for one in EXAMPLES if len(one["labels"]) == 1]
-BY_ID = {one["id"]: one for one in EXAMPLES}
+AMBIGUOUS = [example for example in EXAMPLES if len(example["labels"]) > 1]
+PARTNERS = [example for example in EXAMPLES if len(example["labels"]) == 1]
+BY_ID = {example["id"]: example for example in EXAMPLES}
 
 
 def named(entries: list[dict[str, Any]]) -> list[Any]:
-    return [pytest.param(one, id=one["id"]) for one in entries]
+    return [pytest.param(entry, id=entry["id"]) for entry in entries]
 
 
 def flagged(example: dict[str, Any]) -> list[str]:
@@ -54,11 +54,11 @@ def is_sentence(text: str) -> bool:
 def test_numbers() -> None:
     assert len(AMBIGUOUS) >= 72
     assert len(AMBIGUOUS) == len(PARTNERS)
-    kinds = Counter(kind for one in AMBIGUOUS for kind in one["category"])
+    kinds = Counter(kind for example in AMBIGUOUS for kind in example["category"])
     assert set(kinds) == set(CATEGORIES)
     assert min(kinds.values()) >= 8
     assert kinds.most_common(1)[0][0] == "pragmatic"
-    sets = Counter(tuple(one["labels"]) for one in AMBIGUOUS)
+    sets = Counter(tuple(example["labels"]) for example in AMBIGUOUS)
     assert sets["entailment", "neutral"] >= 12
     assert sets["contradiction", "entailment"] >= 12
     assert sets["contradiction", "neutral"] >= 12
@@ -68,9 +68,9 @@ def test_numbers() -> None:
 
 def test_ids_and_pairs_are_unique() -> None:
     assert len(BY_ID) == len(EXAMPLES)
-    pairs = Counter((squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in EXAMPLES)
+    pairs = Counter((squeezed(example["premise"]), squeezed(example["hypothesis"])) for example in EXAMPLES)
     assert [pair for pair, count in pairs.items() if count > 1] == []
-    ambiguous = Counter(squeezed(one[side]) for one in AMBIGUOUS for side in flagged(one))
+    ambiguous = Counter(squeezed(example[side]) for example in AMBIGUOUS for side in flagged(example))
     assert [text for text, count in ambiguous.items() if count > 1] == []
 
 
@@ -89,11 +89,11 @@ def test_disambiguations(example: dict[str, Any]) -> None:
     given = example["disambiguations"]
     sides = flagged(example)
     assert (3 if len(sides) == 2 else 2) <= len(given) <= 4
-    assert {one["label"] for one in given} == set(example["labels"])
-    triples = [(squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in given]
+    assert {reading["label"] for reading in given} == set(example["labels"])
+    triples = [(squeezed(reading["premise"]), squeezed(reading["hypothesis"])) for reading in given]
     assert len(set(triples)) == len(given)
     for side in SIDES:
-        rewrites = {one[side] for one in given}
+        rewrites = {reading[side] for reading in given}
         if side in sides:
             assert all(is_sentence(text) for text in rewrites)
             assert len({squeezed(text) for text in rewrites}) == len(rewrites) >= 2
@@ -107,8 +107,8 @@ def test_distractors_and_categories(example: dict[str, Any]) -> None:
     assert sorted(example["distractor"]) == sorted(flagged(example))
     for side, text in example["distractor"].items():
         assert is_sentence(text)
-        taken = {example[side], *(one[side] for one in example["disambiguations"])}
-        assert squeezed(text) not in {squeezed(one) for one in taken}
+        taken = {example[side], *(reading[side] for reading in example["disambiguations"])}
+        assert squeezed(text) not in {squeezed(reading) for reading in taken}
     assert example["category"] == [kind for kind in CATEGORIES if kind in example["category"]] != []
 
 
@@ -127,7 +127,7 @@ def test_partners(partner: dict[str, Any]) -> None:
 
 
 def test_partners_have_every_label() -> None:
-    counts = Counter(one["labels"][0] for one in PARTNERS)
+    counts = Counter(partner["labels"][0] for partner in PARTNERS)
     assert set(counts) == set(LABELS)
     assert min(counts.values()) >= 12
 
@@ -138,22 +138,22 @@ def test_nothing_is_taken_from_the_published_data() -> None:
     rows = [json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()]
     pairs = {(squeezed(row["premise"]), squeezed(row["hypothesis"])) for row in rows}
     sentences = {text for pair in pairs for text in pair}
-    sentences |= {squeezed(one[side]) for row in rows for one in row["disambiguations"] for side in SIDES}
+    sentences |= {squeezed(entry[side]) for row in rows for entry in row["disambiguations"] for side in SIDES}
     assert len(pairs) > 1600
     ours = [*EXAMPLES, *read("qualification.yaml"), *read("pool.yaml")]
-    assert [one for one in ours if squeezed(one["premise"]) in sentences] == []
-    assert [one for one in ours if squeezed(one["hypothesis"]) in sentences] == []
+    assert [entry for entry in ours if squeezed(entry["premise"]) in sentences] == []
+    assert [entry for entry in ours if squeezed(entry["hypothesis"]) in sentences] == []
 
 
 def test_qualification() -> None:
     questions = read("qualification.yaml")
     assert len(questions) == 5
-    assert {one["label"] for one in questions} == set(LABELS)
-    for one in questions:
-        assert set(one) == {"premise", "hypothesis", "label", "why"}
-        assert is_sentence(one["premise"])
-        assert is_sentence(one["hypothesis"])
-        assert one["why"].endswith(".")
+    assert {question["label"] for question in questions} == set(LABELS)
+    for question in questions:
+        assert set(question) == {"premise", "hypothesis", "label", "why"}
+        assert is_sentence(question["premise"])
+        assert is_sentence(question["hypothesis"])
+        assert question["why"].endswith(".")
 
 
 def texts(value: Any) -> list[dict[str, str]]:
@@ -171,14 +171,14 @@ def test_guidelines() -> None:
     assert set(guidelines["discard"]) == {"offensive", "not_fluent", "incoherent"}
     assert [kind["priority"] for kind in guidelines["categories"].values()] == [1, 2, 3, 4, 5, 6, 7]
     assert tuple(guidelines["categories"]) == CATEGORIES
-    ids = [one["id"] for one in guidelines["checklist"]]
+    ids = [entry["id"] for entry in guidelines["checklist"]]
     assert {"temporal_order", "vagueness", "missed_readings"} <= set(ids)
     assert len(set(ids)) == len(ids)
-    for one in [*guidelines["labels"].values(), *guidelines["categories"].values()]:
-        assert set(one) - {"priority"} == {"name", "definition", "example"}
-    said = texts(guidelines)
-    assert len(said) == 3 * 3 + len(guidelines["rewriting"]) + 3 + len(ids) + 7 * 3
-    for text in said:
+    for entry in [*guidelines["labels"].values(), *guidelines["categories"].values()]:
+        assert set(entry) - {"priority"} == {"name", "definition", "example"}
+    all_texts = texts(guidelines)
+    assert len(all_texts) == 3 * 3 + len(guidelines["rewriting"]) + 3 + len(ids) + 7 * 3
+    for text in all_texts:
         assert set(text) == {"en", "zh"}
         assert re.search("[\u4e00-\u9fff]", text["zh"])
         assert not re.search("[\u4e00-\u9fff] | [\u4e00-\u9fff]", text["zh"]), "a blank inside Chinese text"
@@ -188,13 +188,13 @@ def test_guidelines() -> None:
 def test_pool() -> None:
     pool = read("pool.yaml")
     assert len(pool) == 120
-    assert len({(squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in pool}) == 120
-    assert all(set(one) == {"premise", "hypothesis", "labels"} for one in pool)
-    assert all(is_sentence(one[side]) for one in pool for side in SIDES)
-    assert {label for one in pool for label in one["labels"]} == set(LABELS)
-    assert all(len(one["labels"]) == 2 for one in pool)
-    assert sum(one["labels"][0] != one["labels"][1] for one in pool) == 40
+    assert len({(squeezed(pair["premise"]), squeezed(pair["hypothesis"])) for pair in pool}) == 120
+    assert all(set(pair) == {"premise", "hypothesis", "labels"} for pair in pool)
+    assert all(is_sentence(pair[side]) for pair in pool for side in SIDES)
+    assert {label for pair in pool for label in pair["labels"]} == set(LABELS)
+    assert all(len(pair["labels"]) == 2 for pair in pool)
+    assert sum(pair["labels"][0] != pair["labels"][1] for pair in pool) == 40
     headings = re.findall(r"\n\n# ", (BUILTIN / "pool.yaml").read_text(encoding="utf-8"))
     assert len(headings) == 24
-    ours = {(squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in EXAMPLES}
-    assert ours.isdisjoint((squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in pool)
+    ours = {(squeezed(pair["premise"]), squeezed(pair["hypothesis"])) for pair in EXAMPLES}
+    assert ours.isdisjoint((squeezed(pair["premise"]), squeezed(pair["hypothesis"])) for pair in pool)

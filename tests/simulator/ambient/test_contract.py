@@ -39,7 +39,7 @@ def test_unknown_labels_are_named(text: str) -> None:
 
 
 def test_there_are_seven_sets() -> None:
-    assert [letters(one) for one in LABEL_SETS] == ["C", "E", "N", "CE", "CN", "EN", "CEN"]
+    assert [letters(labels) for labels in LABEL_SETS] == ["C", "E", "N", "CE", "CN", "EN", "CEN"]
     assert [parse_label(label) for label in LABELS] == list(LABELS)
 
 

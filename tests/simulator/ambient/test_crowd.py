@@ -62,27 +62,31 @@ def value(interval: Interval | None) -> float:
 
 
 def test_every_measure_by_hand() -> None:
-    found = crowd_measures(ROWS)
+    measured = crowd_measures(ROWS)
     # Yes of A 9, 8; B 5, 9, 9; C 4, 9; D 9, 9.
-    assert value(found["true_plausible"]) == pytest.approx(71 / 81)
+    assert value(measured["true_plausible"]) == pytest.approx(71 / 81)
     # A 3, C 0, D 9; B has no distractor.
-    assert value(found["distractor_plausible"]) == pytest.approx(12 / 27)
-    assert value(found["accepts_all"]) == pytest.approx((8 + 5 + 4 + 9) / 36)
+    assert value(measured["distractor_plausible"]) == pytest.approx(12 / 27)
+    assert value(measured["accepts_all"]) == pytest.approx((8 + 5 + 4 + 9) / 36)
     # Contradiction, entailment, neutral: (1, 5, 3), (0, 0, 9), (3, 3, 3), (0, 9, 0).
     observed, chance = (26 + 72 + 18 + 72) / 72 / 4, (4**2 + 17**2 + 15**2) / 36**2
-    assert value(found["kappa_original"]) == pytest.approx((observed - chance) / (1 - chance))
+    assert value(measured["kappa_original"]) == pytest.approx((observed - chance) / (1 - chance))
     # (0, 9, 0), (1, 4, 4), (0, 6, 3), (4, 4, 1), (0, 0, 9), (0, 9, 0), (0, 4, 5), (2, 4, 3), (2, 2, 5).
     observed = (72 + 24 + 36 + 24 + 72 + 72 + 32 + 20 + 24) / 72 / 9
     chance = (9**2 + 42**2 + 30**2) / 81**2
-    assert value(found["kappa_disambiguated"]) == pytest.approx((observed - chance) / (1 - chance))
+    assert value(measured["kappa_disambiguated"]) == pytest.approx((observed - chance) / (1 - chance))
     measures = (
-        *(found["kappa_original"], found["kappa_disambiguated"], found["true_plausible"]),
-        *(found["distractor_plausible"], found["accepts_all"], found["agreement"]),
+        *(measured["kappa_original"], measured["kappa_disambiguated"], measured["true_plausible"]),
+        *(measured["distractor_plausible"], measured["accepts_all"], measured["agreement"]),
     )
-    assert [one.n for one in measures if one] == [4, 9, 9, 3, 4, 4]
-    assert (found["left_out"], found["readings"], found["three_readings"]) == (0, 9, 1)
-    assert (found["workers"], found["raters"]["original"], found["raters"]["disambiguated"]) == ({9: 4}, 9, 9)
-    assert not found["undefined"]
+    assert [measure.n for measure in measures if measure] == [4, 9, 9, 3, 4, 4]
+    assert (measured["left_out"], measured["readings"], measured["three_readings"]) == (0, 9, 1)
+    assert (measured["workers"], measured["raters"]["original"], measured["raters"]["disambiguated"]) == (
+        {9: 4},
+        9,
+        9,
+    )
+    assert not measured["undefined"]
 
 
 @pytest.mark.each(
@@ -97,10 +101,10 @@ def test_every_measure_by_hand() -> None:
     ],
 )
 def test_agreement_under_each_rule_for_ties(tie: Tie, agreeing: list[CrowdRecord]) -> None:
-    assert [one for one in ROWS if agrees(one, tie)] == agreeing
-    found = crowd_measures(ROWS, tie)
-    assert value(found["agreement"]) == pytest.approx(len(agreeing) / 4)
-    assert found["tie"] == tie
+    assert [row for row in ROWS if agrees(row, tie)] == agreeing
+    measured = crowd_measures(ROWS, tie)
+    assert value(measured["agreement"]) == pytest.approx(len(agreeing) / 4)
+    assert measured["tie"] == tie
 
 
 def test_ties() -> None:
@@ -115,21 +119,21 @@ def test_ties() -> None:
 
 def test_kappa_is_of_rows_with_the_usual_number_of_workers() -> None:
     few = row("E-N", "EE", ("EE", 2), ("NN", 1), ("NC", 0))
-    found, full = crowd_measures([*ROWS, few]), crowd_measures(ROWS)
-    assert value(found["kappa_original"]) == pytest.approx(value(full["kappa_original"]))
-    assert value(found["kappa_disambiguated"]) == pytest.approx(value(full["kappa_disambiguated"]))
-    assert (found["other_raters"]["original"], found["other_raters"]["disambiguated"]) == (1, 2)
-    assert (found["raters"]["original"], found["workers"]) == (9, {2: 1, 9: 4})
-    assert value(found["true_plausible"]) == pytest.approx((71 / 9 + 1) / 11)
-    assert (found["alpha_original"].n, full["alpha_original"] and full["alpha_original"].n) == (5, 4)
-    assert found["alpha_original"].value != value(full["alpha_original"])
+    measured, full = crowd_measures([*ROWS, few]), crowd_measures(ROWS)
+    assert value(measured["kappa_original"]) == pytest.approx(value(full["kappa_original"]))
+    assert value(measured["kappa_disambiguated"]) == pytest.approx(value(full["kappa_disambiguated"]))
+    assert (measured["other_raters"]["original"], measured["other_raters"]["disambiguated"]) == (1, 2)
+    assert (measured["raters"]["original"], measured["workers"]) == (9, {2: 1, 9: 4})
+    assert value(measured["true_plausible"]) == pytest.approx((71 / 9 + 1) / 11)
+    assert (measured["alpha_original"].n, full["alpha_original"] and full["alpha_original"].n) == (5, 4)
+    assert measured["alpha_original"].value != value(full["alpha_original"])
 
 
 def test_rows_without_votes_and_measures_that_are_undefined() -> None:
     empty = row("E-N", "", ("", 0), ("", 0), ("", 0))
-    found = crowd_measures([*ROWS, empty])
-    assert found["left_out"] == 1
-    assert found == {**crowd_measures(ROWS), "left_out": 1}
+    measured = crowd_measures([*ROWS, empty])
+    assert measured["left_out"] == 1
+    assert measured == {**crowd_measures(ROWS), "left_out": 1}
     nothing = crowd_measures([empty])
     assert nothing["agreement"] is None
     assert set(nothing["undefined"].values()) == {"no row has votes"}
@@ -167,13 +171,13 @@ def brute(rows: Sequence[dict[str, Any]], tie: str) -> dict[str, float]:
             sum(a == b for i, a in enumerate(s) for b in s[:i]) / (len(s) * (len(s) - 1) / 2)
             for s in subjects
         ]
-        votes = Counter(one for s in subjects for one in s)
+        votes = Counter(vote for s in subjects for vote in s)
         chance = sum((count / votes.total()) ** 2 for count in votes.values())
         return (sum(pairs) / len(pairs) - chance) / (1 - chance)
 
     def right(r: dict[str, Any], j: int) -> bool:
-        said, counts = r[f"d{j + 1}_gold"], Counter(r[f"q{j + 1}_gold"])
-        if said.count(True) <= said.count(False):
+        plausible, counts = r[f"d{j + 1}_gold"], Counter(r[f"q{j + 1}_gold"])
+        if plausible.count(True) <= plausible.count(False):
             return False
         best = sorted(label for label, count in counts.items() if count == max(counts.values()))
         label: str = r["labels"][j]
@@ -209,6 +213,6 @@ def brute(rows: Sequence[dict[str, Any]], tie: str) -> dict[str, float]:
 @pytest.mark.parametrize("tie", TIES)
 def test_published_votes_are_measured_as_by_brute_force(tie: Tie) -> None:
     rows = [json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()]
-    found = crowd_measures(CROWD.read(PUBLISHED).rows, tie)
+    measured = crowd_measures(CROWD.read(PUBLISHED).rows, tie)
     for name, expected in brute(rows, tie).items():
-        assert value(found[name]) == pytest.approx(expected, abs=1e-12), name
+        assert value(measured[name]) == pytest.approx(expected, abs=1e-12), name

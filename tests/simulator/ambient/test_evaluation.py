@@ -38,38 +38,38 @@ def written(text: str, *ids: int) -> list[GenerationRecord]:
 
 def test_candidates_are_the_rewrites_and_the_distractor_fills_up() -> None:
     results = {"m/one": written("1. Only this.", 1), "m/three": written(THREE, 1), "m/two": written(TWO, 1)}
-    one, three, two = evaluation_items(results, DISTRACTORS, seed=0)
-    assert [item.origin for item in (one, three, two)] == ["m/one", "m/three", "m/two"]
-    assert [candidate.sentence for candidate in one.candidates] == ["distractor 1"] * 3
+    single, three, two = evaluation_items(results, DISTRACTORS, seed=0)
+    assert [item.origin for item in (single, three, two)] == ["m/one", "m/three", "m/two"]
+    assert [candidate.sentence for candidate in single.candidates] == ["distractor 1"] * 3
     assert {c.sentence: c.label for c in two.candidates} == {"First.": E, "Second.": C, "distractor 1": None}
     assert {c.label for c in three.candidates} == {E, N, C}
     assert (two.task, two.gold, two.example_id, two.side) == ("evaluate", frozenset({E, C}), "1", "premise")
-    assert len({item.id for item in (one, three, two)}) == 3
+    assert len({item.id for item in (single, three, two)}) == 3
 
 
 def test_one_rewrite_leaves_two_slots_to_the_distractor() -> None:
     (item,) = evaluation_items({"m": written(TWO.split("\n")[0], 1)}, DISTRACTORS, seed=0)
-    assert Counter(one.sentence for one in item.candidates) == {"First.": 1, "distractor 1": 2}
+    assert Counter(candidate.sentence for candidate in item.candidates) == {"First.": 1, "distractor 1": 2}
 
 
 def test_every_model_gets_the_same_examples_also_when_they_come_one_by_one() -> None:
     together = evaluation_items(
         {"a": written(TWO, *range(100)), "b": written(THREE, *reversed(range(100)))}, DISTRACTORS, seed=3
     )
-    drawn = {model: [one.example_id for one in together if one.origin == model] for model in "ab"}
+    drawn = {model: [item.example_id for item in together if item.origin == model] for model in "ab"}
     assert drawn["a"] == drawn["b"]
     assert len(set(drawn["a"])) == 50
     alone = evaluation_items({"b": written(THREE, *range(100))}, DISTRACTORS, seed=3)
-    assert [one.example_id for one in alone] == drawn["b"]
+    assert [item.example_id for item in alone] == drawn["b"]
     other = evaluation_items({"b": written(THREE, *range(100))}, DISTRACTORS, seed=4)
-    assert {one.example_id for one in other} != set(drawn["b"])
+    assert {item.example_id for item in other} != set(drawn["b"])
     few = evaluation_items({"b": written(THREE, *range(100))}, DISTRACTORS, seed=3, items=5)
     assert few == alone[:5]
 
 
 def test_every_order_of_candidates_occurs() -> None:
     items = evaluation_items({"m": written(TWO, *range(100))}, DISTRACTORS, seed=0, items=100)
-    orders = Counter(tuple(one.label for one in item.candidates) for item in items)
+    orders = Counter(tuple(candidate.label for candidate in item.candidates) for item in items)
     assert len(orders) == 6
     assert min(orders.values()) >= 6
 
@@ -89,7 +89,7 @@ def test_an_example_without_its_distractor_is_left_out_for_all_models_and_anothe
     first = evaluation_items(results, DISTRACTORS, seed=0, items=1)[0].example_id
     known = DISTRACTORS | {(first, "premise"): "First."}
     made = evaluation_items(results, known, seed=0, items=2)
-    assert {one.example_id for one in made} == {"1", "2", "3"} - {first}
+    assert {item.example_id for item in made} == {"1", "2", "3"} - {first}
     assert len(made) == 4
     assert (
         f"1 examples left out: no distractor for the ambiguous sentence of examples {first}, or"
@@ -117,7 +117,7 @@ def test_where_distractors_and_rewrites_come_from() -> None:
 def judged(
     labels: tuple[Label | None, ...], *slots: tuple[str, int], origin: str = "m", workers: int = 3
 ) -> CrowdRecord:
-    names = {one[0].upper(): one for one in LABELS}
+    names = {label[0].upper(): label for label in LABELS}
     return CrowdRecord(
         id="1",
         premise="p",
@@ -158,14 +158,14 @@ def test_correct(record: CrowdRecord, ties: tuple[Tie, ...]) -> None:
 
 def test_share_of_correct_rows_model_by_model() -> None:
     other = judged((E, None, N), ("EEN", 2), ("CCC", 0), ("NNN", 3), origin="other")
-    found = evaluation_measures([GOOD, TIED, ALONE, other, NONE, UNSEEN, IMPLAUSIBLE])
-    assert list(found) == ["m", "other"]
-    mine = found["m"]
+    measures = evaluation_measures([GOOD, TIED, ALONE, other, NONE, UNSEEN, IMPLAUSIBLE])
+    assert list(measures) == ["m", "other"]
+    mine = measures["m"]
     assert mine["correct"].value == pytest.approx(2 / 5)
     assert mine["correct"].n == 5
     assert (mine["rows"], mine["few_rewrites"], mine["without_votes"]) == (6, 2, 1)
     assert mine["workers"] == {0: 1, 3: 5}
-    assert found["other"]["correct"] == pytest.approx(wilson(1, 1))
+    assert measures["other"]["correct"] == pytest.approx(wilson(1, 1))
     strict = evaluation_measures([GOOD, TIED, ALONE], "strict")["m"]["correct"]
     assert strict is not None
     assert strict.value == pytest.approx(1 / 3)

@@ -9,12 +9,12 @@ from simulator.ambient.intervals import clustered_interval, mean_interval, share
 
 def test_a_share_of_those_that_count_resamples_all_items():
     values, counted = [1, 0, 1, 1, 0, 0, 1, 0] * 10, [True, True, False, True] * 20
-    found = share_interval(values, counted)
-    assert found is not None
-    assert found.n == 60
-    assert found.value == pytest.approx(sum(v for v, c in zip(values, counted, strict=True) if c) / 60)
-    assert found.low < found.value < found.high
-    assert found == share_interval(values, counted)
+    interval = share_interval(values, counted)
+    assert interval is not None
+    assert interval.n == 60
+    assert interval.value == pytest.approx(sum(v for v, c in zip(values, counted, strict=True) if c) / 60)
+    assert interval.low < interval.value < interval.high
+    assert interval == share_interval(values, counted)
 
 
 def test_a_share_of_all_is_the_mean():

@@ -65,16 +65,16 @@ def test_no_answers_give_no_right_ones(tmp_path, task):
         assert tasks[task].measures[name].value == value, name
 
 
-@pytest.mark.parametrize(("task", "told"), [("generate", UNSUCCESSFUL), ("crowd", UNCOUNTED)])
-def test_the_remark_on_aborted_episodes_agrees_with_the_figures(tmp_path, task, told):
+@pytest.mark.parametrize(("task", "remark"), [("generate", UNSUCCESSFUL), ("crowd", UNCOUNTED)])
+def test_the_remark_on_aborted_episodes_agrees_with_the_figures(tmp_path, task, remark):
     path = tmp_path / "log.sqlite"
     silent_run(path, task)
     console = Console(width=200, record=True, quiet=False)
     with LogReader(path) as reader:
         print_run_report(console, run_summary(reader, catalog.find("ambient"), ["r"]))
     printed = console.export_text()
-    assert told in printed
-    assert ({UNSUCCESSFUL, UNCOUNTED} - {told}).pop() not in printed
+    assert remark in printed
+    assert ({UNSUCCESSFUL, UNCOUNTED} - {remark}).pop() not in printed
 
 
 def test_each_run_says_whether_aborted_episodes_count(tmp_path):

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlparse
 
 from fastapi.testclient import TestClient
 from labelling import prompt_of
-from over_http import HTML, Browser, Place, said
+from over_http import HTML, Browser, Place, is_shown
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.sessions import AmbiBenchSessions
@@ -50,14 +50,14 @@ def test_nothing_reaches_the_browser_before_its_time(
     place.look_around()
     place.send(0, "right", text="yes")
     everything = place.look_around()
-    assert not any(said(example.sentence, everything) for example in prompt.examples)
+    assert not any(is_shown(example.sentence, everything) for example in prompt.examples)
     place.send(1, "right", text="ready")
     for k, example in enumerate(prompt.examples, start=1):
         everything = place.look_around()
         seen = {example.sentence for example in prompt.examples[:k]}
         later = [example.sentence for example in prompt.examples[k:] if example.sentence not in seen]
-        assert said(example.sentence, everything)
-        assert not any(said(sentence, everything) for sentence in later)
+        assert is_shown(example.sentence, everything)
+        assert not any(is_shown(sentence, everything) for sentence in later)
         assert prompt.hypothesis.feature not in place.browser.received[-1]
         # Right after the sentence that is due comes the place for its label, and nothing else.
         cut = {"arrow": escape("\n>"), "qa": "\nA:"}[prompt.format]

@@ -31,7 +31,7 @@ async def test_a_trial_shows_exactly_what_a_model_gets(actions: Actions, log: Lo
     for k in range(1, 21):
         page = Page(visit.html)
         assert page.shown == shown_text(prompt, k)
-        assert page.one("data-answer")["aria-describedby"] == "bl-due bl-hint"
+        assert page.attributes("data-answer")["aria-describedby"] == "bl-due bl-hint"
         assert f"{k} of 20" in words(visit.html)
         await visit.say("X")
 
@@ -65,7 +65,7 @@ async def test_nothing_on_a_trial_says_what_is_valid(actions: Actions) -> None:
     visit = await play(actions)
     await visit.say("ready")
     page = Page(visit.html)
-    field = page.one("data-answer")
+    field = page.attributes("data-answer")
     assert {"pattern", "placeholder", "list", "value", "required"}.isdisjoint(field)
     assert [tag for tag, _ in page.tags if tag in ("select", "datalist")] == []
     outside = words(visit.html).replace(" ".join(page.shown.split()), "")
@@ -89,7 +89,7 @@ async def test_the_english_text_is_marked_on_chinese_pages(actions: Actions) -> 
     visit = await play(actions, language="zh")
     await visit.say("ready")
     assert "把规律接下去" in visit.html
-    assert Page(visit.html).one("data-text")["lang"] == "en"
+    assert Page(visit.html).attributes("data-text")["lang"] == "en"
     assert visit.root["lang"] == "zh"
 
 

@@ -58,5 +58,5 @@ def crowd_item(reader: LogReader, episode: str) -> CrowdItem:
 async def judge(visit: Visit, item: CrowdItem, *, label: str = "neutral") -> None:
     """Answer the three steps as in the dataset, rejecting the distractor."""
     await visit.fill(label=label)
-    await visit.fill(plausible=[one.label is not None for one in item.candidates])
-    await visit.fill(labels=[one.label or "neutral" for one in item.candidates], comment="")
+    await visit.fill(plausible=[candidate.label is not None for candidate in item.candidates])
+    await visit.fill(labels=[candidate.label or "neutral" for candidate in item.candidates], comment="")

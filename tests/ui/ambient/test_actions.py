@@ -21,7 +21,7 @@ async def test_free_play_of_a_crowdworker(actions: Actions, log: Log) -> None:
     assert "Step 1 of 3" in words(visit.html)
     await judge(visit, item)
     assert visit.stage == "done"
-    readings = sum(one.label is not None for one in item.candidates)
+    readings = sum(candidate.label is not None for candidate in item.candidates)
     assert f"{readings} of {readings} readings as in the dataset" in words(visit.html)
     turns = tuple(log[1].turns(visit.episode))
     assert [turn.payload["kind"] for turn in turns] == ["ready", "label", "plausible", "relabel"]
@@ -112,10 +112,10 @@ async def test_a_form_that_is_not_complete_is_no_turn(actions: Actions, log: Log
         {"plausible": [True] * len(item.candidates)},
         {"labels": ["neutral"] * 3},
     )
-    for (form, said), right in zip(FORMS, good, strict=True):
+    for (form, message), right in zip(FORMS, good, strict=True):
         number = visit.number
         assert not (await visit.fill(**form))["accepted"]
-        assert said in words(visit.html)
+        assert message in words(visit.html)
         assert visit.number == number
         assert (await visit.fill(**right))["accepted"]
 
@@ -161,7 +161,7 @@ async def test_overlong_texts_are_refused(actions: Actions) -> None:
 
 
 async def test_the_welcome_page_says_what_is_done(actions: Actions) -> None:
-    for study, said in (("crowd", "readings that one of them may have"), ("linguists", "标注一些成对")):
+    for study, text in (("crowd", "readings that one of them may have"), ("linguists", "标注一些成对")):
         page = await actions.page({"path": "/study", "query": f"study={study}", "language": "en"})
-        assert said in words(page["html"])
+        assert text in words(page["html"])
     assert 'data-code="unknown"' in (await ask_for_place(actions, "nothing"))["html"]

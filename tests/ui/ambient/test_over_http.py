@@ -6,7 +6,7 @@ from urllib.parse import urlparse
 
 from fastapi.testclient import TestClient
 from filling import crowd_item
-from over_http import HTML, Browser, Place, said
+from over_http import HTML, Browser, Place, is_shown
 
 from logs import LogReader, LogWriter
 from simulator.ambient.items import CrowdItem
@@ -24,7 +24,7 @@ def test_a_link_leads_to_a_page_and_begins_nothing(client: TestClient, readings:
 def hidden(item: CrowdItem) -> list[list[str]]:
     """Return the texts that first appear in each step."""
     first = [item.premise, item.hypothesis]
-    second = [one.sentence for one in item.candidates]
+    second = [candidate.sentence for candidate in item.candidates]
     return [first, second]
 
 
@@ -47,17 +47,17 @@ def test_nothing_reaches_the_browser_before_its_time(
     questions = log[1].episode(place.episode).options["qualification"]["questions"]
     for number, question in enumerate(questions, start=2):
         everything = place.look_around()
-        assert not any(said(text, everything) for text in (*first, *second))
-        assert not any(said(one["premise"], everything) for one in questions[number - 1 :])
+        assert not any(is_shown(text, everything) for text in (*first, *second))
+        assert not any(is_shown(later["premise"], everything) for later in questions[number - 1 :])
         say(number, filled={"label": question["label"]})
     everything = place.look_around()
-    assert all(said(text, everything) for text in first)
-    assert not any(said(text, everything) for text in second)
+    assert all(is_shown(text, everything) for text in first)
+    assert not any(is_shown(text, everything) for text in second)
     say(7, filled={"label": "neutral"})
-    assert all(said(text, place.look_around()) for text in second)
+    assert all(is_shown(text, place.look_around()) for text in second)
     # With the candidates the page shows the ambiguous sentence alone, and no pair.
     other = item.hypothesis if item.side == "premise" else item.premise
-    assert not said(other, place.browser.received[-1])
+    assert not is_shown(other, place.browser.received[-1])
     say(8, filled={"plausible": [True, True, True]})
     everything = place.look_around()
     assert "DONE-crowd" not in everything

@@ -94,7 +94,7 @@ async def test_each_step_shows_its_own_texts_and_no_other(actions: Actions, log:
     visit = await play(actions)
     await visit.begin()
     item = crowd_item(log[1], visit.episode)
-    candidates = [one.sentence for one in item.candidates]
+    candidates = [candidate.sentence for candidate in item.candidates]
     other = item.hypothesis if item.side == "premise" else item.premise
     assert {item.premise, item.hypothesis} <= set(Page(visit.html).texts)
     assert not any(text in words(visit.html) for text in candidates)
@@ -138,14 +138,14 @@ def test_where_somebody_stands() -> None:
     stated = show.progress(view("true_false", task="true_false", done=7, total=12))
     assert stated is not None
     assert (stated.number, stated.total) == (8, 12)
-    assert [said(each.label) for each in (asked, step, stated)] == [
+    assert [english(each.label) for each in (asked, step, stated)] == [
         "Question 2 of 5",
         "Step 3 of 3",
         "Statement 8 of 12",
     ]
 
 
-def said(words: Any) -> str:
+def english(words: Any) -> str:
     return strings("en").say("benchmark.ambient", words)
 
 
@@ -153,7 +153,7 @@ async def test_the_instructions_speak_of_questions_only_where_there_are(actions:
     for tested in (True, False):
         (points, *_) = show.instructions("crowd", tested=tested)
         assert isinstance(points, Points)
-        assert ("First, a short test" in [said(heading) for heading, _ in points.points]) is tested
+        assert ("First, a short test" in [english(heading) for heading, _ in points.points]) is tested
     for study, tested in (("crowd", True), ("shown", False)):
         visit = await enter(actions, study, "pid-1")
         steps = visit.html.partition("st-steps")[2].partition("</ol>")[0]
@@ -163,7 +163,7 @@ async def test_the_instructions_speak_of_questions_only_where_there_are(actions:
 def test_locked_answers_in_words() -> None:
     given = (("label", "neutral"), ("One.", "yes"), ("label of the jar", "no"))
     rows = show.earlier(view("relabel", earlier=given))
-    assert [(said(name), said(answer)) for name, answer in rows] == [
+    assert [(english(name), english(answer)) for name, answer in rows] == [
         ("The pair", "Neutral"),
         ("Reading 1", "Yes"),
         ("Reading 2", "No"),
@@ -258,7 +258,7 @@ def test_what_a_crowdworker_found() -> None:
         {"kind": "relabel", "answers": ["entailment", "neutral", "entailment"]},
     )
     (facts,) = (block for block in pair.blocks if isinstance(block, Facts))
-    assert [[said(tag.text) for tag in tags] for _, tags in facts.rows] == [  # type: ignore[union-attr]
+    assert [[english(tag.text) for tag in tags] for _, tags in facts.rows] == [  # type: ignore[union-attr]
         ["Neutral"],
         ["Entailment", "Neutral"],
     ]
@@ -271,7 +271,7 @@ def test_what_a_crowdworker_found() -> None:
     assert marks == [[True, False, None], [None, None], [False, True]]
     (first,) = (block for block in readings.blocks[0].blocks if isinstance(block, Revision))  # type: ignore[union-attr]
     assert "".join(piece.text for piece in first.pieces if piece.change != "removed") == "He fled."
-    assert "2 ways" in said(verdict.text)
+    assert "2 ways" in english(verdict.text)
 
 
 def test_a_linguists_rewrites_next_to_the_dataset() -> None:
@@ -285,10 +285,10 @@ def test_a_linguists_rewrites_next_to_the_dataset() -> None:
     example = Example(id="1", premise="He ran.", hypothesis="He was fast.", labels=form.labels)
     item = AnnotateItem(id="1", example=example)
     verdict, (_, mine, theirs) = shown_of(item, {"kind": "annotate", **form.payload()})
-    assert said(verdict.heading) == "You chose the labels of the dataset"
-    sides = [[said(revision.label) for revision in part.blocks] for part in mine.blocks]  # type: ignore[union-attr]
+    assert english(verdict.heading) == "You chose the labels of the dataset"
+    sides = [[english(revision.label) for revision in part.blocks] for part in mine.blocks]  # type: ignore[union-attr]
     assert sides == [["Premise"], ["Premise", "Hypothesis"]]
-    assert [said(block.text) for block in theirs.blocks] == ["None: the pair has one label only."]  # type: ignore[union-attr]
+    assert [english(block.text) for block in theirs.blocks] == ["None: the pair has one label only."]  # type: ignore[union-attr]
 
 
 async def test_what_people_typed_is_shown_as_typed(actions: Actions, log: Log) -> None:

@@ -107,14 +107,14 @@ async def test_an_annotator_sends_a_pair_or_deletes_it(actions: Actions, log: Lo
 
 async def test_two_people_play_together(actions: Actions, log: Log) -> None:
     robot = await play(actions, "robot", opposite="person", type="preferences")
-    link = Page(robot.html).one("data-link")["value"] or ""
+    link = Page(robot.html).attributes("data-link")["value"] or ""
     user = Visit(actions, (await take_seat(actions, link))["query"])
     await user.look()
     assert (robot.stage, user.stage) == ("instructions", "instructions")
     await robot.begin()
     assert robot.stage == "gather"  # until the user has read the instructions, too
     assert "has taken their seat" in words(robot.html) and "data-link" in robot.html
-    assert Page(robot.html).one("data-at")["data-at"] == "gather"
+    assert Page(robot.html).attributes("data-at")["data-at"] == "gather"
     assert (await actions.state(robot.token))["my_turn"] is False
     assert "data-link" not in user.html
     assert (await user.send(text="ready", render="render-user"))[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlparse
 
 from fastapi.testclient import TestClient
-from over_http import HTML, Browser, Place, said
+from over_http import HTML, Browser, Place, is_shown
 from seated import task_of
 
 from logs import LogReader, LogWriter
@@ -37,12 +37,12 @@ def test_what_was_meant_reaches_no_robots_browser(
         place.send(number, "later", **answer)
 
     say(0, text="yes")
-    assert not said(item.pair.task(item.member), look_around())  # the instructions come first
+    assert not is_shown(item.pair.task(item.member), look_around())  # the instructions come first
     say(1, text="ready")
     everything = look_around()
-    assert said(item.pair.task(item.member), everything)
+    assert is_shown(item.pair.task(item.member), everything)
     for hidden in (other, pair.question, pair.answer):
-        assert not said(hidden, everything)
+        assert not is_shown(hidden, everything)
     assert pair.intent is not None
     assert f'"{pair.intent.text}"' not in everything
     say(2, filled={"marked": list(item.options[:2]), "ask": "Which one do you want?"})
@@ -51,5 +51,5 @@ def test_what_was_meant_reaches_no_robots_browser(
     assert "DONE-robots" in everything
     # Nor in the end, where the study does not show it.
     for hidden in (other, pair.question):
-        assert not said(hidden, everything)
+        assert not is_shown(hidden, everything)
     assert "shortlist" not in everything

@@ -181,10 +181,10 @@ def test_the_question_that_is_due_is_said_once() -> None:
 
 
 def test_a_page_that_waits_looks_again_unless_there_is_trouble() -> None:
-    assert Page(page_of(view("wait"))).one("data-trouble")["data-trouble"] == "0"
+    assert Page(page_of(view("wait"))).attributes("data-trouble")["data-trouble"] == "0"
     html = page_of(view("wait", warning="ModelError: no key"))
     assert "textarea" not in html and "You can answer as soon as it is your turn" in html
-    assert Page(html).one("data-trouble")["data-trouble"] == "1"
+    assert Page(html).attributes("data-trouble")["data-trouble"] == "1"
     assert "Try again" in words(html)
     assert "The user is thinking" in words(page_of(view("wait")))
     assert "Waiting for: The user" in words(page_of(view("wait", people=("user",))))
@@ -219,10 +219,10 @@ def test_a_user_sees_what_they_want_before_they_tell_the_robot(language: str) ->
         < text.index("Bring the milk.")
         < text.index(strings(language)("benchmark.ambik.tell.go"))
     )
-    assert Page(html).one("data-say")["data-say"] == "ready"
+    assert Page(html).attributes("data-say")["data-say"] == "ready"
     assert (
         Page(html)
-        .one("data-thinking")["data-thinking"]
+        .attributes("data-thinking")["data-thinking"]
         .startswith(strings(language)("benchmark.ambik.speaker.robot"))
     )
 

@@ -107,7 +107,7 @@ async def test_the_robots_page_offers_every_command_once(
     drawn = set(offers) - questions - {"look", "stop", "move to floor"}
     assert drawn <= set(buttons)
     assert set(buttons) <= drawn | questions | {"move to floor"}
-    assert page.one("data-closing")["data-closing"] == "stop"
+    assert page.attributes("data-closing")["data-closing"] == "stop"
     options = [attrs["data-text"] for tag, attrs in page.tags if attrs.get("role") == "option"]
     assert options == offers
 

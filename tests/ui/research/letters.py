@@ -133,15 +133,15 @@ def turns(
         assert isinstance(item, Prompt)
         right, other = random.uniform(0.5, 0.9), "Y" if trial.gold == "X" else "X"
         table = [(str(trial.gold), log(right)), (other, log(0.95 - right)), ("<i>the</i>", log(0.05))]
-        said = other if person and random.random() < 0.2 else str(trial.gold)
-        reply = Reply(text=said, move=None if person else {"table": table})
+        label = other if person and random.random() < 0.2 else str(trial.gold)
+        reply = Reply(text=label, move=None if person else {"table": table})
         belief = beliefs(item)[trial.k - 1]
-        yield number, said, label_payload(trial, reply, belief, Options(), person=person)
+        yield number, label, label_payload(trial, reply, belief, Options(), person=person)
 
 
 async def take_part(writer: LogWriter, reader: LogReader) -> None:
     """Three people in the study of 4.3, all quicker than anybody can read; the last one leaves early."""
-    study = next(one for one in builtin_studies("ambibench") if one.run_id == STUDY)
+    study = next(candidate for candidate in builtin_studies("ambibench") if candidate.run_id == STUDY)
     sessions = AmbiBenchSessions(BENCHMARK, writer, reader, no_models, studies=[study])
     for number, answers in enumerate((20, 20, 5)):
         identity = {"PROLIFIC_PID": f"{number:024x}"}
@@ -156,12 +156,14 @@ async def _answer(sessions: AmbiBenchSessions, reader: LogReader, episode: str, 
     view = await sessions.view(episode, "participant")
     while view.stage != "done" and view.done < answers:
         shown = datetime.now(UTC).isoformat(timespec="milliseconds")
-        said = {"consent": "yes", "instructions": "ready", "comment": "Fun, but <b>hard</b>."}.get(view.stage)
-        if said is None and view.k is not None:
-            said = item.examples[view.k - 1].label.lower() if view.k > 2 else "X"
+        answer = {"consent": "yes", "instructions": "ready", "comment": "Fun, but <b>hard</b>."}.get(
+            view.stage
+        )
+        if answer is None and view.k is not None:
+            answer = item.examples[view.k - 1].label.lower() if view.k > 2 else "X"
         move = {"keys_used": True, "shown_at": shown} if view.stage == "trial" else None
         view = await sessions.submit(
-            episode, "participant", Reply(text=str(said), move=move), number=view.number
+            episode, "participant", Reply(text=str(answer), move=move), number=view.number
         )
     if view.done == answers and view.stage == "comment":
         await sessions.submit(episode, "participant", Reply(text="Fun."), number=view.number)

@@ -47,7 +47,7 @@ def no_models(name: str) -> Any:
 
 def ambiguous(number: int) -> tuple[Any, ...]:
     """Built-in examples of which exactly one side is ambiguous."""
-    return tuple(one for one in load_examples() if one.xor)[:number]
+    return tuple(example for example in load_examples() if example.xor)[:number]
 
 
 def fill(writer: LogWriter, reader: LogReader) -> None:
@@ -78,11 +78,11 @@ def study(id: str, task: str, conditions: Sequence[str], judgments: int) -> Stud
 async def people(writer: LogWriter, reader: LogReader) -> None:
     """Two linguists who differ, on six examples, one of which one discards; three crowdworkers on three."""
     examples = ambiguous(6)
-    linguists = study("linguists-test", "annotate", [one.id for one in examples], 2)
+    linguists = study("linguists-test", "annotate", [example.id for example in examples], 2)
     items = crowd_items(examples[:3], seed=0)
-    crowd = study("crowd-test", "crowd", [one.id for one in items], 3)
+    crowd = study("crowd-test", "crowd", [item.id for item in items], 3)
     sessions = AmbientSessions(BENCHMARK, writer, reader, no_models, studies=[linguists, crowd])
-    known = {(one.premise, one.hypothesis): one for one in examples}
+    known = {(example.premise, example.hypothesis): example for example in examples}
     last = examples[-1].id
     for who, form in (("ann", careful), ("bo", hasty)):
         await take_part(
@@ -91,7 +91,7 @@ async def people(writer: LogWriter, reader: LogReader) -> None:
             who,
             lambda view, form=form: form(known[view.shown.premise, view.shown.hypothesis], last),
         )
-    gold = {one.sentence: one.label for item in items for one in item.candidates}
+    gold = {candidate.sentence: candidate.label for item in items for candidate in item.candidates}
     for number, who in enumerate(("cy", "di", "ed")):
         await take_part(sessions, crowd.id, who, lambda view, number=number: vote(view, number, gold))
     writer.flush()
@@ -132,8 +132,10 @@ def vote(view: Any, number: int, gold: dict[str, Any]) -> dict[str, Any]:
     if view.due.kind == "label":
         return {"label": ("neutral", "entailment", "neutral")[number]}
     if view.due.kind == "plausible":
-        return {"plausible": [gold[one] is not None or number == 1 for one in view.shown.candidates]}
-    texts = [one[0] if view.shown.side == "premise" else one[1] for one in view.shown.pairs]
+        return {
+            "plausible": [gold[sentence] is not None or number == 1 for sentence in view.shown.candidates]
+        }
+    texts = [pair[0] if view.shown.side == "premise" else pair[1] for pair in view.shown.pairs]
     return {"labels": ["neutral" if number == 2 else gold[text] or "neutral" for text in texts]}
 
 
@@ -165,14 +167,14 @@ async def play(writer: LogWriter, run: str, items: Sequence[Item], seat: Callabl
     made = [seat(item) for item in items]
     config = {"planned": len(items), "seats": {SEAT: made[0].name}, "task": items[0].task}
     writer.put(Run(id=run, benchmark="ambient", setup="L2L", seed=0, config=config)).result()
-    for item, one in zip(items, made, strict=True):
+    for item, player in zip(items, made, strict=True):
         row = MACHINE.item_row(item)
         episode = Episode(
             id=f"{run}/{item.id}/0",
             run_id=run,
             item_hash=row.hash,
             language="en",
-            seats={SEAT: one.name},
+            seats={SEAT: player.name},
             seed=0,
             repeat=0,
         )
@@ -181,7 +183,7 @@ async def play(writer: LogWriter, run: str, items: Sequence[Item], seat: Callabl
         async def record(turn: Turn, turns: list[Turn] = turns) -> None:
             turns.append(turn)
 
-        live = ActiveEpisode(episode=episode, item=item, seats={SEAT: one}, record=record)
+        live = ActiveEpisode(episode=episode, item=item, seats={SEAT: player}, record=record)
         state = await MACHINE.advance(live, MACHINE.rebuild([]))
         ending = MACHINE.ending(live, state)
         assert ending is not None

@@ -61,13 +61,13 @@ async def models(writer: LogWriter, reader: LogReader) -> None:
     """KnowNo and LofreeCP with their calibrations, Binary, and the built-in robot that may ask."""
     tests = pair_items(load_pairs("builtin", "test")[:PAIRS])
     calibrating = calibration_items(load_pairs("builtin", "calibration"))
-    for run, told in ((KNOWNO, chosen), (LOFREE, sampled)):
+    for run, decide in ((KNOWNO, chosen), (LOFREE, sampled)):
         before: dict[str, Any] = {"task": "decide", "method": run}
-        await play(writer, f"{run}-calibration", calibrating, told, before)
+        await play(writer, f"{run}-calibration", calibrating, decide, before)
         writer.flush()
         threshold, _ = calibrated_on(reader, f"{run}-calibration", DEFAULT, tests)
         options = before | {"calibration": calibration_option(threshold)}
-        await play(writer, run, tests, told, options)
+        await play(writer, run, tests, decide, options)
     await play(writer, BINARY, tests, certain, {"task": "decide", "method": "binary"})
     await play(writer, KITCHEN, tests, None, {"task": "decide", "questions": 1})
 
@@ -94,7 +94,7 @@ def sampled(item: PairItem) -> dict[str, Any]:
     """LofreeCP's: twenty answers."""
     random = Random(derive_seed(2, item.id))
     weights = [random.random() for _ in item.pair.options]
-    drawn = random.choices([one.lower().rstrip(".") for one in item.pair.options], weights, k=20)
+    drawn = random.choices([option.lower().rstrip(".") for option in item.pair.options], weights, k=20)
     counts = {text: drawn.count(text) for text in dict.fromkeys(drawn)}
     return {
         "method": "lofreecp",
@@ -124,11 +124,11 @@ async def play(
     writer: LogWriter,
     run: str,
     items: Sequence[Item],
-    told: Callable[[Any], dict[str, Any]] | None,
+    decide: Callable[[Any], dict[str, Any]] | None,
     options: Mapping[str, Any],
 ) -> None:
     """A run in which every item is played to its end; by the built-in robot if nothing is told."""
-    name = MODEL if told else "offline/kitchen"
+    name = MODEL if decide else "offline/kitchen"
     config = {
         "planned": len(items),
         "seats": {ROBOT: name, USER: "offline/item"},
@@ -138,7 +138,9 @@ async def play(
     }
     writer.put(Run(id=run, benchmark="ambik", setup="L2L", seed=0, config=config)).result()
     for item in items:
-        robot: Seat = seat_for(ROBOT, name, no_models, options) if told is None else _script(told(item), name)
+        robot: Seat = (
+            seat_for(ROBOT, name, no_models, options) if decide is None else _script(decide(item), name)
+        )
         seats = {ROBOT: robot, USER: seat_for(USER, "offline/item", no_models, options)}
         await episode(writer, run, item, seats, options)
 
@@ -198,14 +200,16 @@ async def people(writer: LogWriter, reader: LogReader) -> None:
     """Three robots on four tasks that the methods had, too; two annotators on `DRAFTS` drafts."""
     tests = pair_items(load_pairs("builtin", "test")[:2])
     robots = study(
-        "robots-test", "robot", [one.id for one in tests], 3, task="decide", part="test", items=len(tests)
+        "robots-test", "robot", [item.id for item in tests], 3, task="decide", part="test", items=len(tests)
     )
     drafts = load_drafts()[:DRAFTS]
-    pairs = study("annotators-test", "annotator", [f"draft-{one.id}" for one in drafts], 2, task="annotate")
+    pairs = study(
+        "annotators-test", "annotator", [f"draft-{draft.id}" for draft in drafts], 2, task="annotate"
+    )
     sessions = AmbikSessions(BENCHMARK, writer, reader, no_models, studies=[robots, pairs], env={})
     for number, who in enumerate(("ann", "bo", "cy")):
         await take_part(sessions, robots, who, lambda view, number=number: marked(view, number))
-    known = {one.clear: one for one in drafts}
+    known = {draft.clear: draft for draft in drafts}
     for number, who in enumerate(("di", "ed")):
         await take_part(
             sessions, pairs, who, lambda view, number=number: form(known[seen(view).fields["clear"]], number)
@@ -214,19 +218,19 @@ async def people(writer: LogWriter, reader: LogReader) -> None:
 
 
 async def take_part(
-    sessions: AmbikSessions, of: Study, who: str, said: Callable[[Any], dict[str, Any]]
+    sessions: AmbikSessions, study: Study, who: str, answer: Callable[[Any], dict[str, Any]]
 ) -> None:
     """All sets of one person."""
-    entry = await sessions.enter(of.id, identity={"PROLIFIC_PID": who}, participant_key="k", language="en")
+    entry = await sessions.enter(study.id, identity={"PROLIFIC_PID": who}, participant_key="k", language="en")
     while entry.episode_id:
-        view = await sessions.view(entry.episode_id, of.seat)
+        view = await sessions.view(entry.episode_id, study.seat)
         while view.stage != "done":
             key = f"{view.number}.{who}"
             if view.stage in ("consent", "instructions"):
                 reply = Reply(text="yes" if view.stage == "consent" else "ready", key=key)
             else:
-                reply = Reply(move=said(view), key=key)
-            view = await sessions.submit(entry.episode_id, of.seat, reply, number=view.number)
+                reply = Reply(move=answer(view), key=key)
+            view = await sessions.submit(entry.episode_id, study.seat, reply, number=view.number)
         entry = await sessions.next_set(entry.episode_id)
 
 

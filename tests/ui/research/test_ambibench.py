@@ -38,22 +38,22 @@ def test_every_run_has_its_scores_and_episodes(log: Office, run: str, language: 
     episodes = page(log, f"run={run}&tab=dialogues", language=language)
     count = len(log.reader.episodes(run))
     assert len(re.findall("<li><a href=", episodes["html"])) == count
-    for one in log.reader.episodes(run):
-        shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
+    for episode in log.reader.episodes(run):
+        shown = page(log, f"run={run}&tab=dialogues&episode={episode.id}", language=language)
         assert "research." not in words(shown)
         assert "<b>hard</b>" not in shown["html"]
 
 
 def test_the_numbers_are_those_of_the_report(log: Office) -> None:
     report = build_report(catalog.find("ambibench"), Frames(log=log.reader, runs=("random",)))
-    said = words(page(log, "run=random")).replace("−", "-")
+    visible = words(page(log, "run=random")).replace("−", "-")
     cells = [
         cell for section in report.sections for table in section.tables for row in table.rows for cell in row
     ]
     intervals = [cell for cell in cells if isinstance(cell, Interval) and cell.low is not None]
     assert len(intervals) > 10
-    shown = [float(number) for number in re.findall(r"(-?\d+\.\d+) \[", said)]
-    assert all(any(abs(number - one.value) <= 0.0051 for number in shown) for one in intervals)
+    shown = [float(number) for number in re.findall(r"(-?\d+\.\d+) \[", visible)]
+    assert all(any(abs(number - interval.value) <= 0.0051 for number in shown) for interval in intervals)
 
 
 def test_the_oracle_is_in_the_curve_on_both_grounds(log: Office) -> None:
@@ -91,9 +91,9 @@ def test_an_instruction_asks_for_one_answer(log: Office) -> None:
 
 
 def test_flagged_sessions_are_counted_and_left_out_beside(log: Office) -> None:
-    said = words(page(log, "run=people"))
-    assert "People's sessions and accuracy" in said.replace("&#39;", "'")
-    assert "without flagged" in said
+    visible = words(page(log, "run=people"))
+    assert "People's sessions and accuracy" in visible.replace("&#39;", "'")
+    assert "without flagged" in visible
 
 
 def test_the_run_of_a_study_leads_to_it(log: Office) -> None:
@@ -109,16 +109,16 @@ def test_the_run_of_a_study_leads_to_it(log: Office) -> None:
 def test_episodes_are_filtered(log: Office, filters: str) -> None:
     every = len(log.reader.episodes("random"))
     answer = page(log, f"run=random&tab=dialogues&{filters}")
-    found = len(re.findall("<li><a href=", answer["html"]))
-    assert f"{found} of {every}" in words(answer)
-    assert found < every
+    listed = len(re.findall("<li><a href=", answer["html"]))
+    assert f"{listed} of {every}" in words(answer)
+    assert listed < every
     if filters.startswith("text"):
-        assert found == 0
+        assert listed == 0
         assert "No episode fits" in words(answer)
 
 
 def test_what_there_is_not_is_said(log: Office, bench: Any) -> None:
     assert "no episode" in words(page(log, "run=random&tab=dialogues&episode=nowhere"))
     begin(bench.writer, "bare", "some/model", 3)
-    said = words(page(office_at(bench.writer, bench.reader), "run=bare"))
-    assert "0 of" in said
+    visible = words(page(office_at(bench.writer, bench.reader), "run=bare"))
+    assert "0 of" in visible

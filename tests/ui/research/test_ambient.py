@@ -53,28 +53,28 @@ def test_every_run_has_its_scores_and_episodes(log: Office, run: str, language: 
     episodes = page(log, f"run={run}&tab=dialogues", language=language)
     every = log.reader.episodes(run)
     assert listed(episodes) == len(every)
-    for one in every[:2]:
-        shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
+    for episode in every[:2]:
+        shown = page(log, f"run={run}&tab=dialogues&episode={episode.id}", language=language)
         assert "rs-own" in shown["html"]
         assert SECRET not in shown["html"]
 
 
 def test_the_numbers_are_those_of_the_measures(log: Office) -> None:
-    found = true_false_measures(true_false_records(log.reader, ["true-false"]))
-    said = words(page(log, "run=true-false"))
-    for one in (found[key] for key in ("accuracy", "template_1", "template_4", "all_four")):
-        assert one is not None
-        assert f"{100 * one.value:.1f}" in said and f"{100 * one.low:.1f}" in said
+    measures = true_false_measures(true_false_records(log.reader, ["true-false"]))
+    shown = words(page(log, "run=true-false"))
+    for measure in (measures[key] for key in ("accuracy", "template_1", "template_4", "all_four")):
+        assert measure is not None
+        assert f"{100 * measure.value:.1f}" in shown and f"{100 * measure.low:.1f}" in shown
 
 
 def test_a_generation_is_shown_with_prompt_and_what_was_read(log: Office) -> None:
     (first, *_) = log.reader.episodes("generate")
     shown = page(log, f"run=generate&tab=dialogues&episode={first.id}")
     turn = log.reader.turns(first.id)[0]
-    said = words(shown)
-    assert "Given the context alone, is this claim true" in said
-    assert re.sub(r"\s+", " ", turn.text) in said
-    assert said.count("1.000") == len(turn.payload["rewrites"])
+    visible = words(shown)
+    assert "Given the context alone, is this claim true" in visible
+    assert re.sub(r"\s+", " ", turn.text) in visible
+    assert visible.count("1.000") == len(turn.payload["rewrites"])
     assert "<ins>" in shown["html"] and "<del>" in shown["html"]
 
 
@@ -92,19 +92,19 @@ def test_every_vote_is_exported_item_by_item(log: Office) -> None:
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", answer["html"], re.DOTALL)
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
     votes = [[int(re.sub(r"<[^>]+>", "", cell)) for cell in row[2:5]] for row in cells if len(row) == 6]
-    assert len(votes) == sum(1 + len(one.interpretations) for one in records)
-    for one, counts in zip(records, votes[:: 1 + len(records[0].interpretations)], strict=True):
-        assert counts == [one.original.count(label) for label in SHOWN]
+    assert len(votes) == sum(1 + len(record.interpretations) for record in records)
+    for record, counts in zip(records, votes[:: 1 + len(records[0].interpretations)], strict=True):
+        assert counts == [record.original.count(label) for label in SHOWN]
     assert words(answer).count("3 of 3") == len(records)
-    found = crowd_measures(records, "strict")["agreement"]
-    assert found is not None
-    assert f"{100 * found.value:.1f}" in words(answer)
+    agreement = crowd_measures(records, "strict")["agreement"]
+    assert agreement is not None
+    assert f"{100 * agreement.value:.1f}" in words(answer)
 
 
 def test_annotators_have_their_statistics(log: Office) -> None:
-    said = words(page(log, f"run={LINGUISTS}&tab=people"))
-    assert said.count("16.7 %") == 1
-    assert "100.0 %" in said
+    shown = words(page(log, f"run={LINGUISTS}&tab=people"))
+    assert shown.count("16.7 %") == 1
+    assert "100.0 %" in shown
 
 
 @pytest.mark.parametrize(("filters", "most"), [("outcome=success", 6), ("text=no-such-text", 0)])
@@ -115,10 +115,10 @@ def test_episodes_are_filtered(log: Office, filters: str, most: int) -> None:
 
 
 def test_a_run_is_read_again_only_when_it_has_changed(log: Office) -> None:
-    kept, made = CachedReports(log.reader), []
+    cached, made = CachedReports(log.reader), []
     for _ in range(2):
-        assert kept.get("x", "generate", lambda: made.append(1) or 7) == 7  # type: ignore[func-returns-value]
-    kept.get("x", "nli", lambda: made.append(1))
+        assert cached.get("x", "generate", lambda: made.append(1) or 7) == 7  # type: ignore[func-returns-value]
+    cached.get("x", "nli", lambda: made.append(1))
     assert len(made) == 2
 
 
@@ -127,15 +127,15 @@ def test_withdrawn_participants_are_reported(log: Office, tmp_path: Path) -> Non
     with sqlite3.connect(log.reader.path) as whole, sqlite3.connect(path) as copy:
         whole.backup(copy)
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        people = {one.participant_id for one in reader.episodes(CROWD, latest=True)}
-        gone = sorted(one for one in people if one is not None)[0]
+        people = {episode.participant_id for episode in reader.episodes(CROWD, latest=True)}
+        gone = sorted(person for person in people if person is not None)[0]
         theirs = reader.episodes(CROWD, participant_id=gone)
         erase_participant(path, gone)
-        for language, told in (
+        for language, remark in (
             ("en", "withdrawn or excluded, not counted"),
             ("zh", "已退出或已排除，不计入"),
         ):
-            assert f"{len(theirs)} {told}" in words(
+            assert f"{len(theirs)} {remark}" in words(
                 page(office_at(writer, reader), f"run={CROWD}", language=language)
             )
 
@@ -150,22 +150,22 @@ def test_the_diagram_counts_every_annotated_example(log: Office) -> None:
     counts = statistics(load_examples())["label_sets"]
     answer = page(log, "benchmark=ambient", path=DATA)
     (picture, *_) = re.findall(r'src="data:image/svg[^,]*base64,([^"]+)"', answer["html"])
-    (told, *_) = re.findall(r"<desc>([^<]+)</desc>", base64.b64decode(picture).decode())
-    numbers = [int(one) for one in re.findall(r" (\d+)(?:;|$)", told)]
+    (description, *_) = re.findall(r"<desc>([^<]+)</desc>", base64.b64decode(picture).decode())
+    numbers = [int(number) for number in re.findall(r" (\d+)(?:;|$)", description)]
     assert sorted(numbers) == sorted(counts.values())
 
 
 def test_examples_are_found_by_labels_kind_and_words(log: Office) -> None:
     every = load_examples()
-    wanted = [one for one in every if one.labels == {"entailment", "neutral"}]
+    matching = [example for example in every if example.labels == {"entailment", "neutral"}]
     answer = page(log, "benchmark=ambient&f.labels=EN", path=DATA)
-    assert listed(answer) == len(wanted)
-    kind = next(one.categories[0] for one in every if one.categories)
-    some = [one for one in every if kind in one.categories]
-    assert listed(page(log, f"benchmark=ambient&f.kind={kind}", path=DATA)) == len(some)
-    shown = page(log, f"benchmark=ambient&item={wanted[0].id}", path=DATA)
-    assert shown["html"].count("bl-revision-label") >= len(wanted[0].disambiguations)
-    assert wanted[0].premise.split()[0] in words(shown)
+    assert listed(answer) == len(matching)
+    kind = next(example.categories[0] for example in every if example.categories)
+    of_kind = [example for example in every if kind in example.categories]
+    assert listed(page(log, f"benchmark=ambient&f.kind={kind}", path=DATA)) == len(of_kind)
+    shown = page(log, f"benchmark=ambient&item={matching[0].id}", path=DATA)
+    assert shown["html"].count("bl-revision-label") >= len(matching[0].disambiguations)
+    assert matching[0].premise.split()[0] in words(shown)
 
 
 def test_missing_data_are_reported(log: Office) -> None:

@@ -62,8 +62,8 @@ def page(calls: Office, path: str, query: str, language: str = "en") -> dict[str
 
 
 def data(answer: dict[str, Any], name: str) -> str:
-    found = re.search(rf'data-{name}="([^"]*)"', answer["html"])
-    return html.unescape(found[1]) if found else ""
+    match = re.search(rf'data-{name}="([^"]*)"', answer["html"])
+    return html.unescape(match[1]) if match else ""
 
 
 def query(validator: str, raters: int = 1, **more: str) -> str:
@@ -88,8 +88,8 @@ def consolidate(calls: Office, validator: str, form: dict[str, Any] | None = Non
     """Consolidate all examples waiting for a validator and return their number."""
     answer, number = page(calls, DESK, query(validator, raters)), 0
     while key := data(answer, "item"):
-        said = form or careful(answer)
-        answer = judge(calls, query(validator, raters), key, said, key=f"{validator}-{number:08}")
+        values = form or careful(answer)
+        answer = judge(calls, query(validator, raters), key, values, key=f"{validator}-{number:08}")
         assert answer["saved"], answer
         number += 1
     return number
@@ -101,8 +101,8 @@ def test_both_annotations_are_shown_anonymously(calls: Office) -> None:
         assert answer["html"].count("data-offer=") == 2
         assert answer["html"].count("data-entry-number=") == 2
         assert "<ins>" in answer["html"]
-        people_of_run = {one.participant_id for one in calls.reader.episodes(LINGUISTS)}
-        assert all(str(one) not in answer["html"] for one in people_of_run)
+        people_of_run = {episode.participant_id for episode in calls.reader.episodes(LINGUISTS)}
+        assert all(str(person) not in answer["html"] for person in people_of_run)
         assert "&lt;b&gt;I think" in answer["html"]
 
 
@@ -111,14 +111,14 @@ def test_problems_of_a_form_are_shown_at_its_fields_and_it_is_not_saved(calls: O
     key, good = data(answer, "item"), careful(answer)
     empty = judge(calls, query("val"), key, {"labels": [], "rewrites": []})
     assert not empty["saved"] and list(empty["places"]) == ["labels"] and "html" not in empty
-    one = {**good, "rewrites": good["rewrites"][:1]}
-    said = judge(calls, query("val"), key, one)["places"]
-    assert "There is no rewrite for" in said["labels"][0]
+    single = {**good, "rewrites": good["rewrites"][:1]}
+    problems = judge(calls, query("val"), key, single)["places"]
+    assert "There is no rewrite for" in problems["labels"][0]
     lacking = {**good, "labels": good["labels"][:1]}
     assert judge(calls, query("val"), key, lacking)["places"]["rewrites"]
     blank = [{**good["rewrites"][0], "premise": " "}, *good["rewrites"][1:]]
-    told = judge(calls, query("val"), key, {**good, "rewrites": blank})["places"]
-    assert "rewrites[0].premise" in told
+    blank_problems = judge(calls, query("val"), key, {**good, "rewrites": blank})["places"]
+    assert "rewrites[0].premise" in blank_problems
     more = {**good, "rewrites": [{**good["rewrites"][0], "label": "maybe"}]}
     assert "problem" in judge(calls, query("val"), key, more)
     assert calls.reader.judgments(kind="ambient.consolidation") == []
@@ -177,12 +177,12 @@ def test_validators_are_blind_until_they_have_decided(calls: Office) -> None:
         assert "Rater val" not in answer["html"]
         assert "offensive" not in words(answer).replace("offensive The pair could hurt", "")
     assert json.loads(data(page(calls, DESK, query("wu", 2, item=key)), "filled")) == {"discard": "keep"}
-    said = {"labels": ["neutral"], "rewrites": []}
-    assert judge(calls, query("wu", 2), key, said)["saved"]
+    values = {"labels": ["neutral"], "rewrites": []}
+    assert judge(calls, query("wu", 2), key, values)["saved"]
     assert "offensive" in words(page(calls, DESK, query("wu", 2, tab="agreement")))
     decide = page(calls, DESK, query("wu", 2, tab="decide", item=key))
     assert "Rater val" in words(decide) and data(decide, "decides") == "true"
-    last = judge(calls, query("wu", 2, tab="decide"), key, said, decides=True, key="to-decide-it")
+    last = judge(calls, query("wu", 2, tab="decide"), key, values, decides=True, key="to-decide-it")
     assert last["saved"]
     assert "You have judged everything that was waiting for you" in words(last)
 
@@ -207,11 +207,11 @@ def test_consolidated_examples_are_exported_and_read_back(calls: Office, tmp_pat
     path = tmp_path / "consolidated.jsonl"
     path.write_bytes(client.get(address).content)
     examples = load_examples(path)
-    known = {one.id: one for one in load_examples()}
+    known = {example.id: example for example in load_examples()}
     assert len(examples) == 5
-    for one in examples:
-        assert one.labels == known[one.id].labels
-        assert set(one.disambiguations) == set(known[one.id].disambiguations)
+    for example in examples:
+        assert example.labels == known[example.id].labels
+        assert set(example.disambiguations) == set(known[example.id].disambiguations)
     linguists = tmp_path / "linguists.jsonl"
     linguists.write_bytes(client.get(f"/research/download/of-run/linguists.jsonl?run={LINGUISTS}").content)
     read = LINGUIST_FILES.read(linguists)
@@ -229,9 +229,9 @@ def test_two_validators_agree_or_not_with_intervals(calls: Office) -> None:
     consolidate(calls, "val", raters=2)
     consolidate(calls, "wu", {"labels": ["neutral"], "rewrites": []}, raters=2)
     answer = page(calls, DESK, asked)
-    said = words(answer)
-    assert "5 examples seen by 2 validators and discarded by none" in said
-    assert all(number in said for number in ("0.62", "0.65", "0.44"))
+    shown = words(answer)
+    assert "5 examples seen by 2 validators and discarded by none" in shown
+    assert all(number in shown for number in ("0.62", "0.65", "0.44"))
     assert answer["html"].count('<th scope="row" dir="auto">') == 5
     page(calls, DESK, asked, "zh")
 
@@ -265,9 +265,9 @@ def test_kinds_are_sorted_settled_and_exported(calls: Office, tmp_path: Path) ->
     assert sort(calls, kinds, "dog", item, {"categories": ["scopal"], "note": "surely"})["saved"]
     third = page(calls, "/research/desk", f"desk={kinds}&reviewer=elk&tab=decide")
     assert "What was said" in words(third) and "surely" in words(third)
-    said = {"categories": ["lexical", "scopal"], "several": "more"}
-    assert sort(calls, kinds, "elk", item, said, rest="&tab=decide", decides=True)["saved"]
-    stored = [one.value["categories"] for one in calls.reader.judgments(kind="ambient.category")]
+    values = {"categories": ["lexical", "scopal"], "several": "more"}
+    assert sort(calls, kinds, "elk", item, values, rest="&tab=decide", decides=True)["saved"]
+    stored = [judgment.value["categories"] for judgment in calls.reader.judgments(kind="ambient.category")]
     assert stored == [["lexical"], ["scopal"], ["lexical", "scopal"]]
     app = FastAPI()
     add_downloads(app, calls)

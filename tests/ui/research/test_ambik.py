@@ -57,21 +57,21 @@ def test_every_run_has_its_measures_and_decisions(log: Office, run: str, languag
     answer = page(log, f"run={run}&tab=dialogues", language=language)
     every = log.reader.episodes(run)
     assert listed(answer) == len(every)
-    for one in every[:2]:
-        shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
+    for episode in every[:2]:
+        shown = page(log, f"run={run}&tab=dialogues&episode={episode.id}", language=language)
         assert 'class="bl-table' in shown["html"]
         assert SECRET not in shown["html"]
 
 
 def test_the_numbers_are_those_of_the_measures(log: Office) -> None:
-    found = summary_section(log.reader, KNOWNO).data
-    said = words(page(log, f"run={KNOWNO}"))
-    for one in found["measures"].types:
-        for measure in (one.hr, one.chr, one.icr):
+    summary = summary_section(log.reader, KNOWNO).data
+    shown = words(page(log, f"run={KNOWNO}"))
+    for row in summary["measures"].types:
+        for measure in (row.hr, row.chr, row.icr):
             assert measure.interval is not None
             value, low, high, _ = measure.interval
-            assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in said
-    assert "The guarantee is marginal: it holds for items of this kind" in said
+            assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in shown
+    assert "The guarantee is marginal: it holds for items of this kind" in shown
 
 
 @pytest.mark.parametrize("target", ["0.6", "0.93"])
@@ -84,11 +84,11 @@ def test_another_target_gives_what_a_run_with_it_would_have_given(log: Office, t
     assert under.calibrated is not None
     assert under.calibrated.q_hat == calibrated.q_hat
     assert not under.own
-    said = words(page(log, f"run={KNOWNO}&s.target_success={target}"))
-    found = measures(under.outcomes, under.settings).overall.hr.interval
-    assert found is not None
-    assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in said
-    assert f"--target-success={target}" in said
+    shown = words(page(log, f"run={KNOWNO}&s.target_success={target}"))
+    rate = measures(under.outcomes, under.settings).overall.hr.interval
+    assert rate is not None
+    assert f"{rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}]" in shown
+    assert f"--target-success={target}" in shown
     query = f"run={KNOWNO}&tab=dialogues&s.target_success={target}"
     assert f"<p>{target}</p>" in page(log, query)["html"]
     (first, *_) = reader.episodes(KNOWNO)
@@ -101,14 +101,14 @@ def test_without_another_target_the_sets_are_the_run_s_own(log: Office, target: 
     under = run_at_target(read_run(reader, KNOWNO), target)
     own = outcomes_of(decisions(reader, [KNOWNO]), options_of(reader, KNOWNO))
     assert under.own
-    assert [one.predicted for one in under.outcomes] == [one.predicted for one in own]
-    assert [one.help for one in under.outcomes] == [one.help for one in own]
+    assert [outcome.predicted for outcome in under.outcomes] == [outcome.predicted for outcome in own]
+    assert [outcome.help for outcome in under.outcomes] == [outcome.help for outcome in own]
 
 
 def test_more_is_asked_the_higher_the_target(log: Office) -> None:
     read = read_run(log.reader, KNOWNO)
     asked = [
-        sum(one.help for one in run_at_target(read, target).outcomes)
+        sum(outcome.help for outcome in run_at_target(read, target).outcomes)
         for target in ("0.2", "0.5", "0.8", "0.95")
     ]
     assert asked == sorted(asked)
@@ -124,12 +124,12 @@ def test_a_calibration_run_has_a_threshold_and_no_sets(log: Office) -> None:
 
 
 def test_the_exchange_is_told_before_and_after(log: Office) -> None:
-    found = summary_section(log.reader, KITCHEN).data["exchange"]
-    said = words(page(log, f"run={KITCHEN}"))
+    exchange = summary_section(log.reader, KITCHEN).data["exchange"]
+    shown = words(page(log, f"run={KITCHEN}"))
     for name in ("right before", "right after"):
-        one = found[name]
-        assert one is not None
-        assert f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" in said
+        interval = exchange[name]
+        assert interval is not None
+        assert f"{interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}]" in shown
 
 
 def test_both_members_of_a_pair_stand_side_by_side(log: Office) -> None:
@@ -138,17 +138,17 @@ def test_both_members_of_a_pair_stand_side_by_side(log: Office) -> None:
     assert answer["html"].partition('class="fm-beside"')[2].count('class="bl-table') == 2
     assert "<ins>" in answer["html"] or "<del>" in answer["html"]
     decision = decisions(log.reader, [KNOWNO])[0]
-    said = words(answer)
+    shown = words(answer)
     for text in decision.options.values():
-        assert text in said
-    assert "Prompt: generate" in said and "Output: generate" in said
+        assert text in shown
+    assert "Prompt: generate" in shown and "Output: generate" in shown
 
 
 def test_sampled_answers_are_counted(log: Office) -> None:
-    one = decisions(log.reader, [LOFREE])[0]
-    said = words(page(log, f"run={LOFREE}&tab=dialogues&episode={one.episode_id}"))
-    for text, count in one.samples.items():
-        assert f"{text} × {count}" in said
+    decision = decisions(log.reader, [LOFREE])[0]
+    shown = words(page(log, f"run={LOFREE}&tab=dialogues&episode={decision.episode_id}"))
+    for text, count in decision.samples.items():
+        assert f"{text} × {count}" in shown
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_sampled_answers_are_counted(log: Office) -> None:
     [(f"f.{name}=yes", f"f.{name}=no") for name in ("asks", "as_needed", "covered")],
 )
 def test_filters_part_the_decisions(log: Office, first: str, second: str) -> None:
-    counts = [listed(page(log, f"run={KNOWNO}&tab=dialogues&{one}")) for one in (first, second)]
+    counts = [listed(page(log, f"run={KNOWNO}&tab=dialogues&{query}")) for query in (first, second)]
     assert all(counts)
     assert sum(counts) == len(log.reader.episodes(KNOWNO))
 
@@ -194,32 +194,32 @@ def test_who_asks_is_told_in_a_table_and_drawn(log: Office, by: str, language: s
     query = f"runs={KITCHEN}&runs={KNOWNO}&runs={PEOPLE}&by={by}"
     answer = page(log, query, "/research/asking", language)
     assert len(answer["figures"]) == 1
-    found = rows(read_asking(log.reader, [KITCHEN, KNOWNO, PEOPLE]).askings)
-    said = words(answer)
+    asking_rows = rows(read_asking(log.reader, [KITCHEN, KNOWNO, PEOPLE]).askings)
+    shown = words(answer)
     if not by:
-        for one in found:
-            assert one.decided is not None
-            value, low, high, _ = one.decided
-            assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in said
+        for asking in asking_rows:
+            assert asking.decided is not None
+            value, low, high, _ = asking.decided
+            assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in shown
     assert answer["html"].count('href="/research/download/report.') == 5
 
 
 def test_robots_and_kinds_are_named_in_the_page_s_language(log: Office) -> None:
     query = f"runs={KNOWNO}&runs={KITCHEN}&by=kind"
     answer = page(log, query, "/research/asking", "zh")
-    said = words(answer)
-    assert f"{MODEL} (KnowNo, 只决定一次)" in said
-    assert not re.search("decides|unambiguous|common sense|preferences|safety", said)
-    said = words(page(log, query, "/research/asking"))
-    for one in rows(read_asking(log.reader, [KNOWNO, KITCHEN]).askings, by_kind=True):
-        assert one.robot in said and one.kind in said
+    shown = words(answer)
+    assert f"{MODEL} (KnowNo, 只决定一次)" in shown
+    assert not re.search("decides|unambiguous|common sense|preferences|safety", shown)
+    shown = words(page(log, query, "/research/asking"))
+    for asking in rows(read_asking(log.reader, [KNOWNO, KITCHEN]).askings, by_kind=True):
+        assert asking.robot in shown and asking.kind in shown
 
 
 @pytest.mark.each("language", ["en", "zh"])
 @pytest.mark.each(
     ("benchmark", "kinds"),
     [
-        ("clarq", {one.en for one in TASK_TYPES}),
+        ("clarq", {task_type.en for task_type in TASK_TYPES}),
         ("handmethat", {f"level {level}" for level in LEVELS}),
         ("ambik", {"unambiguous", *("preferences", "common sense", "safety")}),
         ("ambik", {f"{kind}, clarified" for kind in ("preferences", "common sense", "safety")}),
@@ -254,14 +254,18 @@ def test_people_s_sets_stand_beside_conformal_ones(log: Office, language: str) -
     assert answer["html"].count('class="bl-amounts"') == 4
     assert language == "zh" or re.search(r"\d / 3\b", words(answer))
     assert (f"in the set of {KNOWNO}" if language == "en" else f"在 {KNOWNO} 的集合中") in words(answer)
-    found = compare_sets(
+    comparison = compare_sets(
         decisions(log.reader, [PEOPLE]),
-        [one for run in (LOFREE, KNOWNO) for one in run_at_target(read_run(log.reader, run)).outcomes],
+        [
+            outcome
+            for run in (LOFREE, KNOWNO)
+            for outcome in run_at_target(read_run(log.reader, run)).outcomes
+        ],
     )
-    for row in found.rows:
-        one = row["measures"]["jaccard"]
-        assert one is not None
-        assert one.bracketed() in words(answer)
+    for row in comparison.rows:
+        jaccard = row["measures"]["jaccard"]
+        assert jaccard is not None
+        assert jaccard.bracketed() in words(answer)
     assert SECRET not in answer["html"]
 
 

@@ -39,29 +39,29 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
 def test_agreement_and_progress_are_told(log: Office, language: str) -> None:
     assert ANNOTATED in words(page(log, "desk=pairs", DESK, language))
     answer = page(log, f"desk=pairs&data={ANNOTATED}&tab=agreement", DESK, language)
-    found = pair_agreement(forms(log.reader, [ANNOTATED]))["fields"]["question"]
-    assert found is not None and found.value == 0
+    agreement = pair_agreement(forms(log.reader, [ANNOTATED]))["fields"]["question"]
+    assert agreement is not None and agreement.value == 0
     assert re.search(r"share equal 0\.0+ \[0\.0|相同的?比例 0\.0+ \[0\.0", words(answer))
     table = answer["html"].partition("dk-differing")[2]
-    differing = [one for one in cases(log.reader, ANNOTATED) if one.state == "due"]
-    assert differing and all(one.thing.id in table for one in differing)
-    assert all(one.annotator not in answer["html"] for one in forms(log.reader, [ANNOTATED]))
+    differing = [case for case in cases(log.reader, ANNOTATED) if case.state == "due"]
+    assert differing and all(case.thing.id in table for case in differing)
+    assert all(form.annotator not in answer["html"] for form in forms(log.reader, [ANNOTATED]))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_two_forms_are_compared_without_names(log: Office, language: str) -> None:
-    for one in cases(log.reader, ANNOTATED):
-        query = f"desk=pairs&data={ANNOTATED}&reviewer=zoe&item={one.key}"
+    for case in cases(log.reader, ANNOTATED):
+        query = f"desk=pairs&data={ANNOTATED}&reviewer=zoe&item={case.key}"
         answer = page(log, query, DESK, language)
         assert SECRET not in answer["html"]
-        assert all(one.annotator not in answer["html"] for one in forms(log.reader, [ANNOTATED]))
-        if "question" in one.differs:
+        assert all(form.annotator not in answer["html"] for form in forms(log.reader, [ANNOTATED]))
+        if "question" in case.differs:
             assert "<ins>Please tell me:</ins>" in answer["html"]
             assert 'data-field="question"' in answer["html"]
         proposed = answer["html"].partition("bl-folded")[2].partition("</details>")[0]
-        assert all(escape(text) in proposed for text in (one.thing.clear, one.thing.scene))
-        assert one.thing.candidates
-        for candidate in one.thing.candidates.values():
+        assert all(escape(text) in proposed for text in (case.thing.clear, case.thing.scene))
+        assert case.thing.candidates
+        for candidate in case.thing.candidates.values():
             assert escape(candidate.task) in proposed
             assert escape(candidate.question) in proposed
 
@@ -76,7 +76,7 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         asyncio.run(people(writer, reader))
         calls = office_at(writer, reader)
-        first = next(one for one in cases(reader, ANNOTATED) if one.state == "due")
+        first = next(case for case in cases(reader, ANNOTATED) if case.state == "due")
         filled = dict(first.proposed)
         broken = judge_desk(calls, pair_call(first.key, "key-00001", filled | {"question": ""}))
         assert not broken["saved"] and set(broken["places"]) == {"question", "one_ambiguity"}
@@ -84,7 +84,7 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
         assert not again["saved"]
         done = judge_desk(calls, pair_call(first.key, "key-00003", {**filled, "one_ambiguity": ["yes"]}))
         assert done["saved"] and checked(done)
-        (pair,) = (one.pair for one in cases(reader, ANNOTATED) if one.pair is not None)
+        (pair,) = (case.pair for case in cases(reader, ANNOTATED) if case.pair is not None)
         assert pair == first.forms[0].pair
         following = judge_desk(calls, pair_call("nothing", "key-00004", filled))
         assert not following["saved"]
@@ -95,8 +95,8 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_the_desk_refuses_is_said_in_the_page_s_language(log: Office, language: str) -> None:
     reader, t = log.reader, strings(language)
-    draft = next(one for one in cases(reader, ANNOTATED) if one.state == "due")
-    own = next(one.annotator for one in forms(reader, [ANNOTATED]) if one.draft == draft.thing.id)
+    draft = next(case for case in cases(reader, ANNOTATED) if case.state == "due")
+    own = next(form.annotator for form in forms(reader, [ANNOTATED]) if form.draft == draft.thing.id)
     filled = dict(draft.proposed) | {"one_ambiguity": ["yes"]}
     for run, who, item, code, named in (
         (ANNOTATED, own, draft.key, "own_thing", {"person": own, "thing": draft.thing.id}),

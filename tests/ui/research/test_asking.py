@@ -49,14 +49,14 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
         (AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 1}),
     ]
     for name, (machine, seats, items, options) in zip(RUNS, players, strict=True):
-        wanted = RunRequest(
+        request = RunRequest(
             machine=machine,
             seats=seats,
             items=tuple(items),
             settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, engine=HERE),
             options=options,
         )
-        play(wanted, Console(quiet=True))
+        play(request, Console(quiet=True))
     with LogWriter(path, durable=False) as writer, LogReader(path) as reader:
         yield office_at(writer, reader)
 
@@ -72,31 +72,31 @@ def text(markup: str) -> str:
 
 def tables(answer: dict[str, Any]) -> list[list[list[str]]]:
     """The cells of each table's body, row by row."""
-    found = re.findall(r"<table.*?</table>", answer["html"], re.S)
+    matches = re.findall(r"<table.*?</table>", answer["html"], re.S)
     return [
         [
             [text(cell) for cell in re.findall(r"<t[dh][ >].*?</t[dh]>", row, re.S)]
             for row in re.findall(r"<tr.*?</tr>", body, re.S)
         ]
-        for one in found
-        for body in re.findall(r"<tbody.*?</tbody>", one, re.S)
+        for table in matches
+        for body in re.findall(r"<tbody.*?</tbody>", table, re.S)
     ]
 
 
 @pytest.mark.parametrize("by", ["robot", "kind", "user", "both"])
 def test_each_benchmark_has_its_rows_with_the_report_s_numbers(log: Office, by: str) -> None:
     by_kind, by_user = by in ("kind", "both"), by in ("user", "both")
-    found = rows(read_asking(log.reader, RUNS).askings, by_kind=by_kind, by_user=by_user)
+    asking_rows = rows(read_asking(log.reader, RUNS).askings, by_kind=by_kind, by_user=by_user)
     shown = [cells for table in tables(page(log, by)) for cells in table]
-    assert {one.benchmark for one in found} == set(askable())
-    assert len(shown) == len(found)
-    for one, cells in zip(found, shown, strict=True):
-        beside = [other for other in found if other.benchmark == one.benchmark]
+    assert {asking.benchmark for asking in asking_rows} == set(askable())
+    assert len(shown) == len(asking_rows)
+    for asking, cells in zip(asking_rows, shown, strict=True):
+        beside = [other for other in asking_rows if other.benchmark == asking.benchmark]
         known = [name for name in MEASURES if any(getattr(other, name) is not None for other in beside)]
         names = [column for name in known for column in ((name, f"{name}_n") if name in SHARES else (name,))]
-        assert any(cell.startswith(one.robot) for cell in cells)
+        assert any(cell.startswith(asking.robot) for cell in cells)
         for name, cell in zip(names, cells[-len(names) :], strict=True):
-            interval = getattr(one, name.removesuffix("_n"))
+            interval = getattr(asking, name.removesuffix("_n"))
             if interval is None:
                 assert not re.search(r"\d", cell), (name, cell)
                 continue
@@ -105,8 +105,8 @@ def test_each_benchmark_has_its_rows_with_the_report_s_numbers(log: Office, by: 
                 assert cell == str(n), (name, cell)
                 continue
             ends = ["–"] if low is None else [half_up(low), half_up(high)]
-            for said in (half_up(value), *ends):
-                assert said in cell.replace("−", "-"), (name, cell)
+            for number in (half_up(value), *ends):
+                assert number in cell.replace("−", "-"), (name, cell)
             assert n > 0
 
 
@@ -116,13 +116,13 @@ def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Office, language:
     (figure,) = answer["figures"]
     drawn = json.loads(figure["plot"])
     assert ("share that asked" in figure["plot"]) == (language == "en")
-    said = text(answer["html"])
+    shown = text(answer["html"])
     for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/seeker", "offline/asker", "offline/kitchen"):
-        assert name in said
-    found = rows(read_asking(log.reader, RUNS).askings)
-    for one in found:
+        assert name in shown
+    asking_rows = rows(read_asking(log.reader, RUNS).askings)
+    for asking in asking_rows:
         values = [value for trace in drawn["data"] for value in trace.get("y", ()) if value is not None]
-        for interval in (one.when_needed, one.when_nothing):
+        for interval in (asking.when_needed, asking.when_nothing):
             assert interval is None or any(value == pytest.approx(interval.value) for value in values)
 
 
@@ -139,14 +139,14 @@ def test_the_table_and_every_episode_can_be_taken_home(log: Office, by: str) -> 
     address = f"/research/download/report.csv?tab=asking&{f'by={by}&' if by else ''}runs="
     assert address in html.unescape(page(log, by)["html"]).replace("by=both&tab=asking", "tab=asking&by=both")
     report = asking_report(reader, Address(runs=RUNS, by=by))
-    found = rows(read_asking(reader, RUNS).askings, by_kind=bool(by), by_user=bool(by))
+    asking_rows = rows(read_asking(reader, RUNS).askings, by_kind=bool(by), by_user=bool(by))
     lines = list(csv.DictReader(report_file(report, "csv").decode("utf-8-sig").splitlines()))
     assert [(line["robot"], line["user"], line["kind"]) for line in lines] == [
-        (one.robot, one.user, one.kind) for one in found
+        (asking.robot, asking.user, asking.kind) for asking in asking_rows
     ]
-    for line, one in zip(lines, found, strict=True):
-        assert one.right is not None
-        assert float(line["right"]) == pytest.approx(one.right.value)
+    for line, asking in zip(lines, asking_rows, strict=True):
+        assert asking.right is not None
+        assert float(line["right"]) == pytest.approx(asking.right.value)
     assert b"tabular" in report_file(report, "tex")
     (section,) = json.loads(report_file(report, "json"))["sections"]
     assert len(section["data"]["episodes"]) == len(read_asking(reader, RUNS).askings)

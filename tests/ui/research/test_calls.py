@@ -19,7 +19,7 @@ from ui.research.runs import run_card, run_cards
 
 VISIT = Visit(strings("en"), Address())
 
-ONE = "one/gather-resources-1.en/0"
+EPISODE = "one/gather-resources-1.en/0"
 
 
 def page(calls, path="/research", query="", language="en"):
@@ -30,7 +30,7 @@ PAGES = [
     ("/research", ""),
     ("/research", "run=one"),
     ("/research", "run=one&tab=dialogues"),
-    ("/research", f"run=one&tab=dialogues&episode={ONE}"),
+    ("/research", f"run=one&tab=dialogues&episode={EPISODE}"),
     ("/research", "run=one&tab=dialogues&episode=one/gather-resources-1.zh/0"),
     ("/research", "run=one&tab=compare"),
     ("/research", "run=one&tab=compare&runs=two"),
@@ -158,12 +158,12 @@ def test_who_withdraws_is_gone_from_a_run_that_was_read_before(calls, filled):
     assert "escort-mission-1" in words(page(calls, query="run=two&tab=dialogues"))
     erase_participant(filled.writer.path, "gone")
     assert "escort-mission-1" not in words(page(calls, query="run=two&tab=dialogues"))
-    for language, told in (("en", "withdrawn or excluded, not counted"), ("zh", "已退出")):
-        assert told in words(page(calls, query="run=two", language=language))
+    for language, remark in (("en", "withdrawn or excluded, not counted"), ("zh", "已退出")):
+        assert remark in words(page(calls, query="run=two", language=language))
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("outcome=success", {"gather-resources-1.en", "gather-resources-1.zh"}),
         ("outcome=failure", {"gather-resources-2.en", "escort-mission-1.en"}),
@@ -175,14 +175,14 @@ def test_who_withdraws_is_gone_from_a_run_that_was_read_before(calls, filled):
         ("text=nobody+said+this", set()),
     ],
 )
-def test_dialogues_can_be_filtered(calls, query, found):
+def test_dialogues_can_be_filtered(calls, query, expected):
     html = page(calls, query=f"run=one&tab=dialogues&{query}")["html"]
     listed = re.search(r"<ul tabindex.*?</ul>", html, re.DOTALL).group()
-    assert {name for name in re.findall(r"episode=one%2F([\w.-]+)%2F0", listed)} == found
+    assert {name for name in re.findall(r"episode=one%2F([\w.-]+)%2F0", listed)} == expected
 
 
 def test_what_people_and_models_wrote_is_escaped(calls):
-    html = page(calls, query=f"run=one&tab=dialogues&episode={ONE}")["html"]
+    html = page(calls, query=f"run=one&tab=dialogues&episode={EPISODE}")["html"]
     assert "And then &lt;b&gt;what&lt;/b&gt;?" in html
     assert "<b>what</b>" not in html
     html = page(calls, query="run=one&tab=dialogues&episode=one/escort-mission-1.en/0")["html"]

@@ -35,8 +35,8 @@ def page(calls: Office, query: str = "", language: str = "en") -> dict[str, Any]
 
 
 def token(answer: dict[str, Any]) -> str:
-    found = re.search(r'data-item="(\w+)"', answer["html"])
-    return found[1] if found else ""
+    match = re.search(r'data-item="(\w+)"', answer["html"])
+    return match[1] if match else ""
 
 
 def code(
@@ -67,10 +67,19 @@ def test_a_rater_sees_the_output_and_what_counted_and_nothing_else(calls: Office
     for query in ("reviewer=ann", f"reviewer=ann&data={set_key(NAMING)}", "tab=agreement", ""):
         answer = page(calls, query, language)
         assert "research." not in words(answer)
-        said = str(answer)
-        told = [MODEL, "davinci", NAMING, "naming", "arrow", "qa", *(item.id for item in ITEMS), *PAIR_NAMES]
-        for secret in told:
-            assert secret not in said, (query, secret)
+        text = str(answer)
+        secrets = [
+            MODEL,
+            "davinci",
+            NAMING,
+            "naming",
+            "arrow",
+            "qa",
+            *(item.id for item in ITEMS),
+            *PAIR_NAMES,
+        ]
+        for secret in secrets:
+            assert secret not in text, (query, secret)
     shown = page(calls, "reviewer=ann", language)
     asked = {"en": "Which is it? Names the task", "zh": "属于哪一类？ 说中了任务"}
     assert asked[language] in words(shown)
@@ -111,9 +120,9 @@ def test_two_raters_agree_and_a_third_decides(calls: Office) -> None:
     sort_all(calls, "ann", "correct", "incorrect", "other")
     last = sort_all(calls, "bob", "correct")
     assert "You have judged everything that was waiting for you." in words(last)
-    said = words(page(calls, "tab=agreement"))
-    assert "ann, bob" in said
-    assert "Cohen’s κ" in said
+    shown = words(page(calls, "tab=agreement"))
+    assert "ann, bob" in shown
+    assert "Cohen’s κ" in shown
     differ = sum(category != "correct" for category in logged(calls, "ann"))
     hidden = words(page(calls, "tab=agreement&reviewer=cid"))
     assert f"{differ} more, on cases you have not judged yet, are hidden" in hidden

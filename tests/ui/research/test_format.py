@@ -31,11 +31,11 @@ def test_other_numbers():
 def test_a_cell_places_its_interval_on_the_columns_scale():
     low, high = Interval(-1.0, -2.0, 0.0, 9), Interval(1.0, 0.0, 2.0, 9)
     on = scale([low, high])
-    one, two = cell(low, on, 1), cell(high, on, 1)
-    assert (one.value, one.interval) == ("−1.0", "[−2.0, 0.0]")
-    assert one.zero == two.zero == 50
-    assert one.low < one.at < one.high == two.low < two.at < two.high
-    assert one.low + two.high == pytest.approx(100)
+    first, two = cell(low, on, 1), cell(high, on, 1)
+    assert (first.value, first.interval) == ("−1.0", "[−2.0, 0.0]")
+    assert first.zero == two.zero == 50
+    assert first.low < first.at < first.high == two.low < two.at < two.high
+    assert first.low + two.high == pytest.approx(100)
 
 
 def test_metrics_in_one_column_have_a_scale_each():
@@ -49,8 +49,8 @@ def test_metrics_in_one_column_have_a_scale_each():
 
 
 def test_a_scale_of_one_value_has_a_width():
-    one = Interval(2.0, None, None, 1)
-    shown = cell(one, scale([one]), 1)
+    point = Interval(2.0, None, None, 1)
+    shown = cell(point, scale([point]), 1)
     assert (shown.low, shown.at, shown.high) == pytest.approx((50, 50, 50))
     assert (shown.value, shown.interval) == ("2.0", "– (n = 1)")
 

@@ -128,16 +128,16 @@ def test_nobody_is_served_without_having_logged_in(terminal, path, address, host
 
 async def test_what_is_no_request_passes_so_that_gradio_starts_its_queue(locked):
     heard = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
-    said = []
+    sent = []
 
     async def receive():
         return heard.pop(0)
 
     async def send(message):
-        said.append(message["type"])
+        sent.append(message["type"])
 
     await locked({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, receive, send)
-    assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
 
 def test_the_refusal_says_what_to_do(terminal):
@@ -186,10 +186,10 @@ def test_logging_in_and_out(locked):
     cookie = answer.headers["set-cookie"]
     assert all(part in cookie for part in ("HttpOnly", "SameSite=lax", "Path=/research"))
     assert browser.get("/research/config").status_code == 200
-    kept = browser.cookies[COOKIE]
+    stored = browser.cookies[COOKIE]
     assert browser.post("/research/logout").status_code == 303
     # A copy of the cookie is worth nothing any more.
-    for cookies in ({}, {COOKIE: kept}):
+    for cookies in ({}, {COOKIE: stored}):
         fresh = client(locked, "192.0.2.7", "study.example")
         fresh.cookies.update(cookies)
         assert fresh.get("/research/config").status_code == 401

@@ -66,10 +66,10 @@ def empty(tmp_path: Path) -> Iterator[Office]:
 
 
 async def test_scores_by_level(played: Office) -> None:
-    said = words(page(played, query="run=house"))
-    assert "Level 1" in said
-    assert "Level 4" in said
-    assert "2 of 2" in said
+    shown = words(page(played, query="run=house"))
+    assert "Level 1" in shown
+    assert "Level 4" in shown
+    assert "2 of 2" in shown
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -128,9 +128,9 @@ def test_the_builtin_episodes_are_listed_and_filtered(empty: Office, language: s
     answer = page(empty, "/research/data", "benchmark=handmethat", language)
     assert "research." not in words(answer)
     assert len(re.findall("<li><a href=", answer["html"])) == len(listed)
-    some = page(empty, "/research/data", "benchmark=handmethat&f.level=4&f.quest=bring_me", language)
-    wanted = [known for known in listed.values() if known[:2] == (4, "bring_me")]
-    assert len(re.findall("<li><a href=", some["html"])) == len(wanted)
+    filtered = page(empty, "/research/data", "benchmark=handmethat&f.level=4&f.quest=bring_me", language)
+    expected = [known for known in listed.values() if known[:2] == (4, "bring_me")]
+    assert len(re.findall("<li><a href=", filtered["html"])) == len(expected)
     goal = page(
         empty, "/research/data", f"benchmark=handmethat&f.goal={next(iter(listed.values())).goal}", language
     )
@@ -141,10 +141,10 @@ def test_the_builtin_episodes_are_listed_and_filtered(empty: Office, language: s
 def test_an_episode_with_its_tables(empty: Office, tasks: tuple[Task, ...], language: str) -> None:
     for task in tasks:
         answer = page(empty, "/research/data", f"benchmark=handmethat&item={task.id}", language)
-        tables, told = rsa_view(task), words(answer)
+        tables, shown = rsa_view(task), words(answer)
         for values in (tables.listener, tables.speaker):
-            assert all(f"{value:.3f}" in told for value in values.flatten())
-        assert all(percent(float(prior)) in told for prior in tables.prior)
+            assert all(f"{value:.3f}" in shown for value in values.flatten())
+        assert all(percent(float(prior)) in shown for prior in tables.prior)
         things = re.findall(r'data-thing="([^"]+)"', answer["html"])
         assert sorted(things) == sorted(task.world.names[thing] for thing in task.world.movables)
         assert all(command in words(answer) for command in task.demo)

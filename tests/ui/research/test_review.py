@@ -13,7 +13,7 @@ from ui.research import desk_page
 from ui.research.address import Address
 from ui.research.downloads import desk_file
 
-ONE = "one/gather-resources-1.en/0"
+EPISODE = "one/gather-resources-1.en/0"
 CHINESE = "one/gather-resources-1.zh/0"
 FAILED = "one/gather-resources-2.en/0"
 
@@ -167,12 +167,12 @@ def test_where_people_say_what_the_rule_does_not_is_told_to_who_has_judged_it(ca
 
 
 def test_what_is_begun_comes_before_what_is_new_and_what_is_left_is_counted(calls):
-    assert shown(page(calls, "reviewer=ann")) == ONE
+    assert shown(page(calls, "reviewer=ann")) == EPISODE
     say(calls, {"dialogue.success": "yes"}, item=CHINESE)
     assert shown(page(calls, "reviewer=ann")) == CHINESE
-    assert shown(page(calls, "reviewer=bob")) == ONE
+    assert shown(page(calls, "reviewer=bob")) == EPISODE
     answer = say(calls, {"finished": "yes"}, item=CHINESE)
-    assert shown(answer) == ONE
+    assert shown(answer) == EPISODE
     assert "1 of 4 judged" in words(answer)
 
 

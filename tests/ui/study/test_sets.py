@@ -53,7 +53,7 @@ async def test_the_next_set_is_offered_until_all_are_done(serve: Any, make_study
     await through(visit, "yes", "ready", "X", "")
     for number in (2, 3):
         assert f"You have finished set {number - 1} of 3" in words(visit.html)
-        assert Page(visit.html).one("data-busy")["data-act"] == "st-next"
+        assert Page(visit.html).attributes("data-busy")["data-act"] == "st-next"
         assert "DONE" in visit.html
         again, visit = visit, await following(visit)
         assert (await following(again)).episode == visit.episode, "a double click"
@@ -80,7 +80,7 @@ async def test_a_break_has_a_page_of_its_own(serve: Any, make_study: Any, texts:
     visit = await following(visit)
     assert (visit.stage, visit.number) == ("break", 0)
     assert "You have finished set 1. Take a break" in words(visit.html) and expected in words(visit.html)
-    assert Page(visit.html).one("data-say")["data-say"] == "rested"
+    assert Page(visit.html).attributes("data-say")["data-say"] == "rested"
     await visit.say("rested")
     assert (visit.stage, visit.number) == ("task", 1)
 
@@ -91,8 +91,8 @@ async def test_a_next_set_when_nothing_is_left(serve: Any, make_study: Any) -> N
     await through(visit, "yes", "ready", "X", "")
     answer = await actions.next_set(visit.call)
     page = Page(answer["html"])
-    assert page.one("data-code")["data-code"] == "full"
-    assert page.one("data-title")["lang"] == "zh"
+    assert page.attributes("data-code")["data-code"] == "full"
+    assert page.attributes("data-title")["lang"] == "zh"
     assert "DONE" in answer["html"]
 
 
@@ -166,7 +166,7 @@ async def test_a_message_of_the_researchers_is_shown_escaped_until_it_is_read(
     html = await visit.look()
     assert "Look &lt;b onclick=x()&gt;here&lt;/b&gt; &amp; [there](javascript:x)" in html
     assert "A message from the researchers" not in await other.look()
-    id = Page(html).one("data-message")["data-message"]
+    id = Page(html).attributes("data-message")["data-message"]
     stranger = await actions.acknowledge({**other.call, "message": id})
     assert "st-message-note" not in stranger["html"]
     assert "st-message-note" in await visit.look(), "nobody else has read it"

@@ -24,7 +24,9 @@ NAMES: dict[str, Label] = {"C": "contradiction", "E": "entailment", "N": "neutra
 def make_form(letters: str, comment: str = "", first: str = RIVER) -> Annotation:
     """Return a valid form for (P, H)."""
     texts = (first, MONEY, "They met at the bench.")
-    rewrites = [Disambiguation(text, H, NAMES[one]) for text, one in zip(texts, letters, strict=False)]
+    rewrites = [
+        Disambiguation(text, H, NAMES[initial]) for text, initial in zip(texts, letters, strict=False)
+    ]
     return Annotation(
         labels=frozenset(NAMES[letter] for letter in letters),
         rewrites=tuple(rewrites) if len(letters) > 1 else (),

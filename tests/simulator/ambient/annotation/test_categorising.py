@@ -125,9 +125,9 @@ def test_where_they_differ_one_form_more_decides(desk: Any, sort: Sort) -> None:
     assert settled_kinds(there[0]) == ("pragmatic",)
     assert next_work(SORTING, desk.reader, "builtin", "ann", deciding=True).case is None
     assert next_work(three, desk.reader, "builtin", "cy").left == 3
-    found = category_agreement(there)
-    assert (found["raters"], found["examples"], found["other"]) == (2, 2, 0)
-    assert found["identical"].value == 0.5
+    agreement = category_agreement(there)
+    assert (agreement["raters"], agreement["examples"], agreement["other"]) == (2, 2, 0)
+    assert agreement["identical"].value == 0.5
 
 
 def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
@@ -136,16 +136,16 @@ def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
     sort("2", "ann", "other")
     sort("2", "bo", "other")
     sort("4", "ann", "other")
-    found = category_agreement(standing(desk))
-    assert (found["raters"], found["examples"], found["other"]) == (2, 2, 1)
+    agreement = category_agreement(standing(desk))
+    assert (agreement["raters"], agreement["examples"], agreement["other"]) == (2, 2, 1)
     # Lexical 11, 00; scopal 01, 00: P 1/2, chance (1 + 9) / 16. Nobody says figurative.
-    lexical, scopal = found["lexical"], found["scopal"]
+    lexical, scopal = agreement["lexical"], agreement["scopal"]
     assert lexical.value == 1
     assert scopal.value == pytest.approx((1 / 2 - 10 / 16) / (6 / 16))
-    assert found["figurative"] is None
+    assert agreement["figurative"] is None
     # L, LS, O, O. Observed over ordered pairs: 2 * 2/3; expected: L-LS 2/3, all other unlike pairs 1.
-    assert found["alpha"].value == pytest.approx(1 - (4 / 3 / 4) / ((2 * 2 / 3 + 2 * 4) / 12))
-    assert found["alpha"].n == 2
+    assert agreement["alpha"].value == pytest.approx(1 - (4 / 3 / 4) / ((2 * 2 / 3 + 2 * 4) / 12))
+    assert agreement["alpha"].n == 2
     nothing = category_agreement(())
     assert (nothing["raters"], nothing["alpha"], nothing["identical"]) == (None, None, None)
 

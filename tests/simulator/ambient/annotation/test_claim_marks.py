@@ -45,14 +45,14 @@ def keys(desk: Any) -> dict[str, str]:
 
 
 def test_the_flagged_come_first(desk: Any, keys: dict[str, str]) -> None:
-    found = marked_claims(desk.reader, RUN)
-    assert [(one.thing.id, is_flagged(one.thing)) for one in found] == [
+    cases = marked_claims(desk.reader, RUN)
+    assert [(case.thing.id, is_flagged(case.thing)) for case in cases] == [
         ("c2", True),
         ("c3", True),
         ("c1", False),
     ]
-    assert [one.key for one in found] == [keys["c2"], keys["c3"], keys["c1"]]
-    assert all(one.opinions.blind == {} for one in found)
+    assert [case.key for case in cases] == [keys["c2"], keys["c3"], keys["c1"]]
+    assert all(case.opinions.blind == {} for case in cases)
 
 
 def test_marks_are_each_reviewer_s_own_and_the_newest_counts(desk: Any, keys: dict[str, str]) -> None:
@@ -66,8 +66,8 @@ def test_marks_are_each_reviewer_s_own_and_the_newest_counts(desk: Any, keys: di
         desk.put(*judgment_rows(CLAIMS, desk.reader, RUN, who, keys[id], values, submission=str(number)))
     work = next_work(CLAIMS, desk.reader, RUN, "bo")
     assert work.case and (work.case.key, work.done, work.left) == (keys["c2"], 1, 2)
-    found = marked_claims(desk.reader, RUN)
-    ann = {one.id: one for one in records_marked_by(found, "ann")}
+    cases = marked_claims(desk.reader, RUN)
+    ann = {record.id: record for record in records_marked_by(cases, "ann")}
     assert (ann["c2"].marks, ann["c2"].notes) == (frozenset("a"), "n1")
     assert (ann["c1"].marks, ann["c1"].notes) == (None, "")
     measured = claim_measures(tuple(ann.values()))
@@ -75,18 +75,18 @@ def test_marks_are_each_reviewer_s_own_and_the_newest_counts(desk: Any, keys: di
     assert (measured["n"], *counts) == (2, 2, 1, 1)
     assert measured["precision"].value == 0.5
     assert measured["recall"].value == 1.0
-    assert {one.id: one.marks for one in records_marked_by(found, "bo")}["c1"] == frozenset("af")
-    assert all(one.marks is None for one in records_marked_by(found, "cy"))
+    assert {record.id: record.marks for record in records_marked_by(cases, "bo")}["c1"] == frozenset("af")
+    assert all(record.marks is None for record in records_marked_by(cases, "cy"))
 
 
 def test_a_false_mark_is_refused(desk: Any, keys: dict[str, str]) -> None:
-    for key, who, marks, said in (
+    for key, who, marks, message in (
         ("nowhere", "ann", "a", "nothing called"),
         (keys["c1"], " ", "a", "Say who"),
         (keys["c1"], "ann", "", "Mark what"),
         (keys["c1"], "ann", "ax", "not a choice of marks"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             judgment_rows(CLAIMS, desk.reader, RUN, who, key, {"marks": list(marks)}, submission="1")
     with pytest.raises(InputError, match="run the task claim"):
         marked_claims(desk.reader, "linguists")

@@ -88,19 +88,19 @@ def to_discuss(desk: Any, validator: str, validators: int = 1) -> list[str]:
 
 
 def states(desk: Any) -> dict[str, str]:
-    return {one.annotated.example.id: one.state for one in results(desk.reader, RUN)}
+    return {result.annotated.example.id: result.state for result in results(desk.reader, RUN)}
 
 
 def test_what_a_validator_sees(desk: Any, keys: dict[str, str]) -> None:
-    one = case(desk.reader, RUN, keys["1"])
-    texts = [part.value for part in one.entries()["rewrites"].places[0] if isinstance(part, Field)]
-    assert (one.thing.id, texts[1:]) == ("1", [P, H])
-    first, second = one.offers
+    example_case = case(desk.reader, RUN, keys["1"])
+    texts = [part.value for part in example_case.entries()["rewrites"].places[0] if isinstance(part, Field)]
+    assert (example_case.thing.id, texts[1:]) == ("1", [P, H])
+    first, second = example_case.offers
     assert first.values["labels"] == ["entailment", "neutral"]
     assert first.remark == "two of them"
     assert first.values["rewrites"][0] == {"premise": RIVER, "hypothesis": H, "label": "entailment"}
     assert (second.values["labels"], second.values["rewrites"]) == (["neutral"], [])
-    assert "ann" not in f"{one.offers}{list(one.show())}"
+    assert "ann" not in f"{example_case.offers}{list(example_case.show())}"
 
 
 def test_examples_waiting_for_a_validator(
@@ -121,14 +121,14 @@ def test_the_latest_form_of_a_validator_counts_and_is_hidden_from_others(
 ) -> None:
     submit(keys["1"], "vi", form("N"))
     submit(keys["1"], "vi", form("EN", comment="changed"), checklist=["vagueness", "temporal_order"])
-    one = case(desk.reader, RUN, keys["1"])
-    mine = one.own("vi")
+    example_case = case(desk.reader, RUN, keys["1"])
+    mine = example_case.own("vi")
     assert mine is not None
     assert mine.payload() == form("EN", comment="changed").payload()
     known = [name for name, _ in load_guidelines().checklist]
     assert mine.checklist == tuple(name for name in known if name in ("vagueness", "temporal_order"))
-    assert one.own("wu") is None
-    assert not replace(ANNOTATIONS, raters=2).may_see(one, "wu")
+    assert example_case.own("wu") is None
+    assert not replace(ANNOTATIONS, raters=2).may_see(example_case, "wu")
     (first, *_) = consolidated_examples(desk.reader, RUN)
     assert first.labels == {"entailment", "neutral"}
 
@@ -149,8 +149,8 @@ def test_validators_who_differ_discuss_and_one_form_decides(
         *("open", "dropped"),
     ]
     # In other words, yet the same outcome: the first holds.
-    (one,) = consolidated_examples(desk.reader, RUN)
-    assert one.disambiguations[0].premise == RIVER
+    (example,) = consolidated_examples(desk.reader, RUN)
+    assert example.disambiguations[0].premise == RIVER
     # Who has yet to see an example alone is not told of it.
     assert to_discuss(desk, "vi") == ["2", "3"]
     assert to_discuss(desk, "xi", 3) == []
@@ -198,7 +198,7 @@ def test_forms_that_cannot_be_consolidated(
     one_changed = form("EN").model_copy(update={"rewrites": rewrites})
     with pytest.raises(DeskFormError) as raised:
         submit(keys["1"], "vi", one_changed)
-    assert [one.code for one in raised.value.problems] == ["one_changed"]
+    assert [problem.code for problem in raised.value.problems] == ["one_changed"]
     for closed in ("5", "6"):  # too few annotations; discarded by a linguist
         with pytest.raises(InputError, match="cannot be judged now"):
             submit(keys[closed], "vi", form("E"))
@@ -259,8 +259,12 @@ def test_which_forms_of_linguists_count(desk: Any, form: Form) -> None:
     desk.annotate("1", "ann", form("N"))
     desk.annotate("1", "bo", form("C"), status="aborted")
     key = desk.annotate("1", "cy", form("C"), status=None)
-    (one,) = annotated_examples(desk.reader, RUN).values()
-    assert (one.key, [f.annotation for f in one.forms], one.complete) == (key, [form("N")], False)
+    (annotated,) = annotated_examples(desk.reader, RUN).values()
+    assert (annotated.key, [f.annotation for f in annotated.forms], annotated.complete) == (
+        key,
+        [form("N")],
+        False,
+    )
 
 
 def test_answers_of_erased_people_are_excluded(

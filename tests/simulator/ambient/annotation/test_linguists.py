@@ -62,32 +62,32 @@ def value(interval: Interval | None) -> float:
 
 
 def test_agreement_of_two() -> None:
-    found = linguist_measures(ALL)
+    measures = linguist_measures(ALL)
     # In the set: entailment 11 10 10 01, neutral 00 11 01 10, contradiction 00 00 11 00.
-    assert value(found["kappa_entailment"]) == pytest.approx((1 / 4 - 34 / 64) / (1 - 34 / 64))
-    assert value(found["kappa_neutral"]) == 0
-    assert value(found["kappa_contradiction"]) == 1
+    assert value(measures["kappa_entailment"]) == pytest.approx((1 / 4 - 34 / 64) / (1 - 34 / 64))
+    assert value(measures["kappa_neutral"]) == 0
+    assert value(measures["kappa_contradiction"]) == 1
     # Sets: E three times, N twice, EN, CE, CN; chance 16/64.
-    assert value(found["kappa_sets"]) == pytest.approx((1 / 4 - 16 / 64) / (1 - 16 / 64))
+    assert value(measures["kappa_sets"]) == pytest.approx((1 / 4 - 16 / 64) / (1 - 16 / 64))
     # Several labels: 00 10 11 00.
-    assert value(found["kappa_several"]) == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
-    assert value(found["identical"]) == pytest.approx(1 / 4)
-    assert value(found["contains_all"]) == pytest.approx(2 / 4)
-    assert found["kappa_sets"].n == 4
+    assert value(measures["kappa_several"]) == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
+    assert value(measures["identical"]) == pytest.approx(1 / 4)
+    assert value(measures["contains_all"]) == pytest.approx(2 / 4)
+    assert measures["kappa_sets"].n == 4
 
 
 def test_which_rows_count() -> None:
-    found = linguist_measures(ALL)
-    assert (*found["discarded"], found["annotations"]) == (1, 7, {1: 1, 2: 4, 3: 1})
-    assert (found["twice"], found["workers"].value) == (["4"], 4)
-    assert value(found["several"]) == pytest.approx(3 / 8)
-    assert found["several"].n == 8
-    units = [one.annotations for one in ALL[:5]]
+    measures = linguist_measures(ALL)
+    assert (*measures["discarded"], measures["annotations"]) == (1, 7, {1: 1, 2: 4, 3: 1})
+    assert (measures["twice"], measures["workers"].value) == (["4"], 4)
+    assert value(measures["several"]) == pytest.approx(3 / 8)
+    assert measures["several"].n == 8
+    units = [record.annotations for record in ALL[:5]]
     expected = intervals({"alpha": alpha_measure(units, masi_distance)})["alpha"]
-    assert value(found["alpha"]) == pytest.approx(value(expected))
-    assert found["alpha"].n == 5
-    assert value(linguist_measures(TWO)["kappa_sets"]) == value(found["kappa_sets"])
-    agreement = set_agreement([one.annotations for one in TWO])
+    assert value(measures["alpha"]) == pytest.approx(value(expected))
+    assert measures["alpha"].n == 5
+    assert value(linguist_measures(TWO)["kappa_sets"]) == value(measures["kappa_sets"])
+    agreement = set_agreement([record.annotations for record in TWO])
     assert agreement["whole"] == linguist_measures(TWO)["kappa_sets"]
 
 
@@ -119,7 +119,7 @@ def test_intervals_come_out_the_same_again() -> None:
 
 def test_validators() -> None:
     """With four raters, examples that one discarded or only three saw do not count."""
-    found = validator_measures(
+    measures = validator_measures(
         {
             "1": [labels("E"), labels("E"), labels("EN"), labels("E")],
             "2": [labels("N"), labels("C"), labels("N"), labels("N")],
@@ -127,16 +127,16 @@ def test_validators() -> None:
             "4": [labels("N"), labels("N"), labels("N")],
         }
     )
-    assert (found["raters"], found["rows"], found["discarded"], found["other"]) == (4, 2, 1, 1)
+    assert (measures["raters"], measures["rows"], measures["discarded"], measures["other"]) == (4, 2, 1, 1)
     # Entailment 4 of 4, 0 of 4.
-    assert value(found["entailment"]) == 1
+    assert value(measures["entailment"]) == 1
     # Neutral 1 of 4, 3 of 4: P 1/2 each, chance 1/2.
-    assert value(found["neutral"]) == 0
+    assert value(measures["neutral"]) == 0
     # Contradiction 0 of 4, 1 of 4: P (1 + 1/2) / 2, chance (49 + 1) / 64.
-    assert value(found["contradiction"]) == pytest.approx((48 - 50) / (64 - 50))
-    assert value(found["identical"]) == 0
-    assert value(found["contains_all"]) == pytest.approx(1 / 2)
-    assert found["alpha"].n == 2
+    assert value(measures["contradiction"]) == pytest.approx((48 - 50) / (64 - 50))
+    assert value(measures["identical"]) == 0
+    assert value(measures["contains_all"]) == pytest.approx(1 / 2)
+    assert measures["alpha"].n == 2
     nothing = validator_measures({"1": [None]})
     assert (nothing["raters"], nothing["rows"], nothing["other"], nothing["alpha"]) == (None, 0, 1, None)
 
@@ -155,7 +155,9 @@ def test_workers() -> None:
     assert (second.worker, second.examples, second.seconds, second.ambiguous) == ("CD", 1, 4, 0)
     assert worker_statistics([]) == ()
     singles = single_annotations([ALL[-1], TWO[1]])
-    assert [(one.worker, bool(one.annotation.discard), len(one.annotation.labels)) for one in singles] == [
+    assert [
+        (record.worker, bool(record.annotation.discard), len(record.annotation.labels)) for record in singles
+    ] == [
         ("AB", False, 1),
         ("GH", True, 0),
         ("AB", False, 2),
@@ -175,17 +177,17 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no annotations at {PUBLISHED}; set ASKBACK_SHARED")
 def test_published_annotations_are_measured_as_by_brute_force() -> None:
     finals = {str(row["id"]): frozenset(row["labels"].split(", ")) for row in rows_of(DATASET)}
-    said = [
-        (str(row["id"]), [frozenset(one.split("|")) for one in row["annotations"]])
+    annotated = [
+        (str(row["id"]), [frozenset(labels.split("|")) for labels in row["annotations"]])
         for row in rows_of(PUBLISHED)
     ]
-    two = [(id, sets[0], sets[1]) for id, sets in said if len(sets) == 2]
-    found = linguist_measures(LINGUISTS.read(PUBLISHED).rows, finals)
+    two = [(id, sets[0], sets[1]) for id, sets in annotated if len(sets) == 2]
+    measures = linguist_measures(LINGUISTS.read(PUBLISHED).rows, finals)
 
     def kappa(pairs: list[tuple[Any, Any]]) -> float:
         """Return Fleiss' kappa for two raters, which is Scott's pi."""
-        values = [one for pair in pairs for one in pair]
-        chance = sum((values.count(one) / len(values)) ** 2 for one in set(values))
+        values = [labels for pair in pairs for labels in pair]
+        chance = sum((values.count(labels) / len(values)) ** 2 for labels in set(values))
         return float((sum(a == b for a, b in pairs) / len(pairs) - chance) / (1 - chance))
 
     def masi(a: frozenset[str], b: frozenset[str]) -> float:
@@ -193,22 +195,26 @@ def test_published_annotations_are_measured_as_by_brute_force() -> None:
         return 1 - len(a & b) / len(a | b) * step
 
     for label in LABELS:
-        assert value(found[f"kappa_{label}"]) == pytest.approx(
+        assert value(measures[f"kappa_{label}"]) == pytest.approx(
             kappa([(label in a, label in b) for _, a, b in two])
         )
-    assert value(found["kappa_sets"]) == pytest.approx(kappa([(a, b) for _, a, b in two]))
-    assert value(found["kappa_several"]) == pytest.approx(
+    assert value(measures["kappa_sets"]) == pytest.approx(kappa([(a, b) for _, a, b in two]))
+    assert value(measures["kappa_several"]) == pytest.approx(
         kappa([(len(a) > 1, len(b) > 1) for _, a, b in two])
     )
-    assert value(found["identical"]) == pytest.approx(sum(a == b for _, a, b in two) / len(two))
-    units = [sets for _, sets in said if len(sets) > 1]
-    pooled = [one for sets in units for one in sets]
+    assert value(measures["identical"]) == pytest.approx(sum(a == b for _, a, b in two) / len(two))
+    units = [sets for _, sets in annotated if len(sets) > 1]
+    pooled = [labels for sets in units for labels in sets]
     observed = sum(sum(masi(a, b) for a, b in permutations(sets, 2)) / (len(sets) - 1) for sets in units)
     expected = sum(masi(a, b) for a, b in permutations(pooled, 2)) / (len(pooled) - 1)
-    assert value(found["alpha"]) == pytest.approx(1 - observed / expected)
+    assert value(measures["alpha"]) == pytest.approx(1 - observed / expected)
     known = [(finals[id], a, b) for id, a, b in two if id in finals]
-    assert value(found["final_union"]) == pytest.approx(sum(f == a | b for f, a, b in known) / len(known))
-    assert value(found["final_either"]) == pytest.approx(sum(f in (a, b) for f, a, b in known) / len(known))
-    assert value(found["final_contained"]) == pytest.approx(sum(f <= a | b for f, a, b in known) / len(known))
+    assert value(measures["final_union"]) == pytest.approx(sum(f == a | b for f, a, b in known) / len(known))
+    assert value(measures["final_either"]) == pytest.approx(
+        sum(f in (a, b) for f, a, b in known) / len(known)
+    )
+    assert value(measures["final_contained"]) == pytest.approx(
+        sum(f <= a | b for f, a, b in known) / len(known)
+    )
     exact = sum((f == a) + (f == b) for f, a, b in known) / (2 * len(known))
-    assert value(found["final_exact"]) == pytest.approx(exact)
+    assert value(measures["final_exact"]) == pytest.approx(exact)

@@ -34,7 +34,10 @@ def form(labels: str, *rewrites: tuple[str, str, str]) -> Annotation:
 
 
 def problems(annotation: Annotation, *, consolidated: bool = False) -> list[tuple[str, str]]:
-    return [(one.code, one.field) for one in check_annotation(P, H, annotation, consolidated=consolidated)]
+    return [
+        (problem.code, problem.field)
+        for problem in check_annotation(P, H, annotation, consolidated=consolidated)
+    ]
 
 
 RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."
@@ -52,7 +55,7 @@ GOOD = form("entailment, neutral", *GOOD_ROWS)
         form("entailment, neutral", (P, "a", "entailment"), (P, "b", "neutral"), (P, "c", "neutral")),
         form(
             "entailment, neutral, contradiction",
-            *((RIVER, one, "entailment") for one in "ab"),
+            *((RIVER, text, "entailment") for text in "ab"),
             (MONEY, "a", "neutral"),
             (MONEY, "b", "contradiction"),
         ),
@@ -64,7 +67,7 @@ def test_what_may_be_submitted(annotation: Annotation) -> None:
 
 
 @pytest.mark.each(
-    ("annotation", "found"),
+    ("annotation", "expected"),
     [
         (Annotation(), [("no_labels", "labels")]),
         (Annotation(discard="offensive", labels=parse_labels("neutral")), [("discarded", "labels")]),
@@ -83,7 +86,7 @@ def test_what_may_be_submitted(annotation: Annotation) -> None:
             [("label_not_chosen", "rewrites[2].label")],
         ),
         (
-            form("entailment, neutral", *GOOD_ROWS, *((one, H, "neutral") for one in "abc")),
+            form("entailment, neutral", *GOOD_ROWS, *((text, H, "neutral") for text in "abc")),
             [("too_many", "rewrites")],
         ),
         (form("entailment, neutral", *GOOD_ROWS, (RIVER + " ", H, "neutral")), [("same", "rewrites[2]")]),
@@ -106,8 +109,8 @@ def test_what_may_be_submitted(annotation: Annotation) -> None:
         ),
     ],
 )
-def test_what_may_not(annotation: Annotation, found: list[tuple[str, str]]) -> None:
-    assert problems(annotation) == found
+def test_what_may_not(annotation: Annotation, expected: list[tuple[str, str]]) -> None:
+    assert problems(annotation) == expected
 
 
 def test_a_row_of_the_dataset_has_two_distinct_rewrites_of_an_ambiguous_side() -> None:
@@ -125,8 +128,8 @@ def test_how_many_changed_rewrites_a_side_may_have() -> None:
     for size in (1, 2, 3, 4):
         for changed in product(product((False, True), repeat=2), repeat=size):
             rewrites = [
-                (f"premise {place}" if one else P, f"hypothesis {place}" if other else H, label)
-                for place, ((one, other), label) in enumerate(
+                (f"premise {place}" if first else P, f"hypothesis {place}" if other else H, label)
+                for place, ((first, other), label) in enumerate(
                     zip(changed, ("entailment", *["neutral"] * 3), strict=False)
                 )
             ]
@@ -165,8 +168,8 @@ def test_forms_that_give_no_row() -> None:
 
 
 def test_a_form_goes_through_json() -> None:
-    for one in (GOOD, form("neutral"), Annotation(discard="offensive", comment="no")):
-        assert read_annotation(json.loads(json.dumps(one.payload()))) == one
+    for annotation in (GOOD, form("neutral"), Annotation(discard="offensive", comment="no")):
+        assert read_annotation(json.loads(json.dumps(annotation.payload()))) == annotation
     assert describe(GOOD) == "entailment, neutral"
     assert describe(Annotation(discard="offensive")) == "discarded (offensive)"
     assert read_annotation({"labels": ["neutral"]}) == form("neutral")
@@ -190,19 +193,19 @@ def test_a_form_that_cannot_be_read(payload: dict[str, object], field: str) -> N
 
 def test_valid_forms_give_valid_rows_of_the_dataset() -> None:
     """All forms of two and three rewrites built from a few sentences, some of which are allowed."""
-    one = [
+    readings = [
         Disambiguation(premise, hypothesis, parse_label(label))
         for premise, hypothesis, label in product(
             ("p", "q", " s"), ("r", "t ", "u"), ("entailment", "neutral")
         )
     ]
     allowed = 0
-    for rewrites in (*product(one, repeat=2), *product(one, repeat=3)):
+    for rewrites in (*product(readings, repeat=2), *product(readings, repeat=3)):
         annotation = Annotation(labels=parse_labels("entailment, neutral"), rewrites=rewrites)
         if check_annotation("p", "r", annotation, consolidated=True):
             continue
         made = consolidated_example(Example(id="7", premise="p", hypothesis="r"), annotation)
-        assert [found for found in findings(made) if found.severity == "error"] == []
+        assert [finding for finding in findings(made) if finding.severity == "error"] == []
         assert frozenset(reading.label for reading in made.disambiguations) == made.labels
         assert (made.premise_ambiguous, made.hypothesis_ambiguous) == flags("p", "r", annotation)
         assert check_annotation("p", "r", annotation) == ()
@@ -215,7 +218,7 @@ PUBLISHED = SHARED / "ambient" / "ambient_full.jsonl"
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no dataset at {PUBLISHED}; set ASKBACK_SHARED")
 def test_published_rows_satisfy_the_rules() -> None:
-    told = {}
+    codes = {}
     for line in PUBLISHED.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         annotation = form(
@@ -223,7 +226,7 @@ def test_published_rows_satisfy_the_rules() -> None:
         )
         texts = row["premise"], row["hypothesis"]
         assert flags(*texts, annotation) == (row["premise_ambiguous"], row["hypothesis_ambiguous"])
-        if found := check_annotation(*texts, annotation, consolidated=True):
-            told[str(row["id"])] = [one.code for one in found]
-    assert len(told) == 1
-    assert set(*told.values()) <= {"label_without_rewrite", "label_not_chosen"}
+        if faults := check_annotation(*texts, annotation, consolidated=True):
+            codes[str(row["id"])] = [fault.code for fault in faults]
+    assert len(codes) == 1
+    assert set(*codes.values()) <= {"label_without_rewrite", "label_not_chosen"}

@@ -27,7 +27,7 @@ def record(*scores, marks=None, stored=None, id="1"):
         id=id,
         claim="Says taxes rose.",
         cleaned="Taxes rose.",
-        paraphrases=tuple(Paraphrase(f"text {at}", one) for at, one in enumerate(scores)),
+        paraphrases=tuple(Paraphrase(f"text {at}", score) for at, score in enumerate(scores)),
         marks=None if marks is None else frozenset(marks),
         stored_score=stored,
     )
@@ -103,18 +103,18 @@ def test_precision_and_recall_for_ambiguity():
         record(marks="a"),
         record(0.9),
     ]
-    found = claim_measures(records)
-    counts = [found[key].value for key in ("unmarked", "unscored", "flagged", "ambiguous")]
-    assert (found["n"], *counts) == (6, 1, 1, 3, 4)
-    assert found["precision"].value == pytest.approx(2 / 3)
-    assert found["precision"].n == 3
-    assert found["recall"].value == pytest.approx(2 / 4)
-    assert found["recall"].low < 0.5 < found["recall"].high
+    measures = claim_measures(records)
+    counts = [measures[key].value for key in ("unmarked", "unscored", "flagged", "ambiguous")]
+    assert (measures["n"], *counts) == (6, 1, 1, 3, 4)
+    assert measures["precision"].value == pytest.approx(2 / 3)
+    assert measures["precision"].n == 3
+    assert measures["recall"].value == pytest.approx(2 / 4)
+    assert measures["recall"].low < 0.5 < measures["recall"].high
 
 
 def test_shares_without_denominator_are_undefined():
-    found = claim_measures([record(0.01, marks="f")])
-    assert (found["precision"], found["recall"]) == (None, None)
+    measures = claim_measures([record(0.01, marks="f")])
+    assert (measures["precision"], measures["recall"]) == (None, None)
 
 
 def test_stored_scores_are_compared_with_the_rows_own():

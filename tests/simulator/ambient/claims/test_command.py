@@ -50,27 +50,27 @@ def annotations(tmp_path):
 
 
 def test_precision_and_recall_with_intervals_and_the_claims_behind_them(results, annotations):
-    found = score(results, "--annotations", annotations)
-    assert found.exit_code == 0
+    result = score(results, "--annotations", annotations)
+    assert result.exit_code == 0
     # The paper's figures are of 200 claims, and stand beside no others.
-    assert "precision  50.0 [" in found.output and "12.4" not in found.output
-    assert "3 claims marked, 2 of them as ambiguous; 2 flagged (score above 0.1224)" in found.output
-    assert "0 without a paraphrase; 1 not marked" in found.output
-    assert "The bridge opened again. Really." in found.output and "Half of all" not in found.output
-    assert "1 of 4 claims are not in" in found.stderr
-    assert "1 rows of" in found.stderr
+    assert "precision  50.0 [" in result.output and "12.4" not in result.output
+    assert "3 claims marked, 2 of them as ambiguous; 2 flagged (score above 0.1224)" in result.output
+    assert "0 without a paraphrase; 1 not marked" in result.output
+    assert "The bridge opened again. Really." in result.output and "Half of all" not in result.output
+    assert "1 of 4 claims are not in" in result.stderr
+    assert "1 rows of" in result.stderr
 
 
 def test_claims_are_flagged_without_annotations(results):
-    found = score(results, "--show", "1")
-    assert "precision" not in found.output and "0.400" in found.output and "0.200" not in found.output
+    result = score(results, "--show", "1")
+    assert "precision" not in result.output and "0.400" in result.output and "0.200" not in result.output
 
 
 def test_other_forms_have_every_claim(results, annotations):
-    told = json.loads(score(results, "--annotations", annotations, "--json").stdout)
-    assert (told["n"], told["flagged"], told["ambiguous"], told["unmarked"]) == (3, 2, 2, 1)
-    assert told["measures"][0]["value"]["value"] == 0.5
-    assert [one["score"] for one in told["claims"]] == [0.4, 0.2, 0.01, None]
+    report = json.loads(score(results, "--annotations", annotations, "--json").stdout)
+    assert (report["n"], report["flagged"], report["ambiguous"], report["unmarked"]) == (3, 2, 2, 1)
+    assert report["measures"][0]["value"]["value"] == 0.5
+    assert [claim["score"] for claim in report["claims"]] == [0.4, 0.2, 0.01, None]
     rows = list(csv.DictReader(io.StringIO(score(results, "--csv").stdout)))
     assert [row["paraphrase"] for row in rows][1:] == ["Rents fell. Really.", "", ""]
     assert r"precision & 50.0 [" in score(results, "--annotations", annotations, "--latex").stdout
@@ -79,14 +79,14 @@ def test_other_forms_have_every_claim(results, annotations):
 def test_stored_scores_that_do_not_fit_and_bad_files_are_named(results, annotations, tmp_path):
     lines = results.read_text().replace('"ambiguity_score": 0.4', '"ambiguity_score": 0.5')
     results.write_text(lines + '{"example_id": 9}\n', encoding="utf-8")
-    found = score(results, tmp_path / "none.jsonl")
-    assert found.exit_code == 0
+    result = score(results, tmp_path / "none.jsonl")
+    assert result.exit_code == 0
     for part in (
         "claim 0: stored score 0.5, recomputed 0.4",
         "results.jsonl:5: task 9: claim is missing",
         "none.jsonl: cannot be read",
     ):
-        assert part in found.stderr
+        assert part in result.stderr
     assert score(tmp_path / "none.jsonl").exit_code == 1
     with pytest.raises(InputError, match="give only one of"):
         score(results, "--json", "--latex")
@@ -118,11 +118,11 @@ def test_paraphrases_can_be_scored_anew(results, tmp_path, monkeypatch):
             ]
 
     monkeypatch.setattr(score_command, "load_predictor", lambda folder: Fixed())
-    told = json.loads(score(results, "--model", tmp_path, "--json").stdout)
-    assert [one["score"] for one in told["claims"]] == [0.6, 0.6, 0.6, None]
-    assert told["claims"][0]["labels"] == "contradiction, entailment, neutral"
-    assert told["claims"][0]["paraphrase"] == "The bridge opened again. Yes."
-    assert told["problems"] == []
+    report = json.loads(score(results, "--model", tmp_path, "--json").stdout)
+    assert [claim["score"] for claim in report["claims"]] == [0.6, 0.6, 0.6, None]
+    assert report["claims"][0]["labels"] == "contradiction, entailment, neutral"
+    assert report["claims"][0]["paraphrase"] == "The bridge opened again. Yes."
+    assert report["problems"] == []
 
 
 def test_the_papers_figures_are_shown_for_as_many_claims():

@@ -37,7 +37,7 @@ def test_results_come_back_as_they_were_written(tmp_path):
     assert read.faults == ()
     first, second = read.rows
     assert (first.id, second.id, second.paraphrases) == ("7", "8", ())
-    assert [(one.text, one.score) for one in first.paraphrases] == [
+    assert [(paraphrase.text, paraphrase.score) for paraphrase in first.paraphrases] == [
         ("It opened once more.", 0.4),
         ("It was opened.", 0.1),
     ]
@@ -82,7 +82,7 @@ def test_annotations_are_joined_on_the_exact_text(tmp_path):
         encoding="utf-8",
     )
     read = read_annotations(path)
-    assert [one.marks for one in read.rows] == [{"a"}, {"f"}, {"a", "f"}, None]
+    assert [record.marks for record in read.rows] == [{"a"}, {"f"}, {"a", "f"}, None]
     assert read.lines == (2, 4, 6, 7)
     assert [(fault.line, fault.message) for fault in read.faults] == [
         (5, "annotation is 'x', not a (ambiguity), f (factuality) or both ('x' is neither)"),
@@ -92,7 +92,7 @@ def test_annotations_are_joined_on_the_exact_text(tmp_path):
         write(tmp_path / "r.jsonl", result(), result(example_id="8", claim=f"{CLAIM} "))
     ).rows
     joined = join(results, read.rows)
-    assert [one.marks for one in joined.records] == [{"a"}, None]
+    assert [record.marks for record in joined.records] == [{"a"}, None]
     assert joined.records[0].notes == "depends"
     assert (joined.unannotated, joined.unknown) == (1, 3)
 

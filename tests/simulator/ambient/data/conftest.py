@@ -99,7 +99,7 @@ def write(tmp_path: Path) -> Write:
     def write(name: str, *given: dict[str, Any] | str) -> Path:
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in given]
+        lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in given]
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return path
 

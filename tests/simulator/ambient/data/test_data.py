@@ -34,14 +34,14 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ids(folder: Path, split: Any = "all") -> list[str]:
-    return [one.id for one in load_examples(folder, split)]
+    return [example.id for example in load_examples(folder, split)]
 
 
 def test_a_folder_is_one_dataset_and_its_splits_are_named_after_their_files(rows: Rows, write: Write) -> None:
-    one, two, three = rows["1"], rows["2_c"], rows["3"]
-    write("ambient_full.jsonl", one, {**two, "meta": {"source": "ours"}}, three)
+    first, two, three = rows["1"], rows["2_c"], rows["3"]
+    write("ambient_full.jsonl", first, {**two, "meta": {"source": "ours"}}, three)
     write("dev.jsonl", three)
-    folder = write("test.jsonl", two, one).parent
+    folder = write("test.jsonl", two, first).parent
     assert ids(folder) == ["1", "2_c", "3"]
     assert ids(folder, "dev") == ["3"]
     assert ids(folder, "test") == ["2_c", "1"]  # in the order of their own file
@@ -50,9 +50,9 @@ def test_a_folder_is_one_dataset_and_its_splits_are_named_after_their_files(rows
 
 
 def test_a_single_file_has_the_split_of_its_name_or_of_its_rows(rows: Rows, write: Write) -> None:
-    assert [one.split for one in load_examples(write("dev.jsonl", rows["1"]))] == ["dev"]
+    assert [example.split for example in load_examples(write("dev.jsonl", rows["1"]))] == ["dev"]
     path = write("own.jsonl", {**rows["1"], "split": "test"}, rows["4"])
-    assert [one.split for one in load_examples(path)] == ["test", ""]
+    assert [example.split for example in load_examples(path)] == ["test", ""]
     assert ids(path, "test") == ["1"]
     with pytest.raises(InputError, match=r"own\.jsonl' have no split 'dev'; use the split all"):
         load_examples(path, "dev")
@@ -64,10 +64,10 @@ def test_kinds_of_ambiguity_go_to_the_pair_with_the_same_sentences(rows: Rows, w
     kinds = {**rows["1"], "id": "99_g", "category": "lexical", "disambiguations": "[]"}
     write("kinds.jsonl", kinds, {**kinds, "id": "1", "premise": "Another.", "category": "other"})
     folder = write("all.jsonl", *rows.values()).parent
-    assert [one.categories for one in load_examples(folder)] == [("lexical",), (), (), ()]
+    assert [example.categories for example in load_examples(folder)] == [("lexical",), (), (), ()]
     assert [record.id for record in load_categories(folder)] == ["99_g", "1"]
     own = write("other/own.jsonl", {**rows["1"], "categories": ["scopal"]}, rows["4"])
-    assert [(one.id, one.categories) for one in load_categories(own)] == [("1", ("scopal",))]
+    assert [(example.id, example.categories) for example in load_categories(own)] == [("1", ("scopal",))]
 
 
 def test_faulty_rows_are_an_error_unless_they_are_asked_for(rows: Rows, write: Write) -> None:
@@ -79,7 +79,7 @@ def test_faulty_rows_are_an_error_unless_they_are_asked_for(rows: Rows, write: W
         "(and 1 more: run `askback check` on it)"
     )
     examples, faults = read_examples(path)
-    assert [one.id for one in examples] == ["1"]
+    assert [example.id for example in examples] == ["1"]
     assert [fault.line for fault in faults] == [2, 3]
 
 
@@ -141,8 +141,8 @@ def test_missing_data_are_named(rows: Rows, write: Write, tmp_path: Path) -> Non
 
 def test_built_in_examples_are_there_and_good() -> None:
     examples = load_examples()
-    assert len({one.id for one in examples}) == len(examples) >= 100
-    assert all(one.distractors.keys() == set(one.sides) for one in examples)
+    assert len({example.id for example in examples}) == len(examples) >= 100
+    assert all(example.distractors.keys() == set(example.sides) for example in examples)
     assert load_categories()
     with pytest.raises(InputError, match="data 'builtin' have no split 'test'"):
         load_examples(split="test")
@@ -179,8 +179,8 @@ def test_a_faulty_built_in_entry_is_named(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_published_data(published: Path) -> None:
     held = load_examples(published, "test")
     assert (len(held), held[0].id) == (1545, "942")
-    assert {one.split for one in held} == {"test"}
-    assert sum(bool(one.categories) for one in load_examples(published)) == 88
+    assert {example.split for example in held} == {"test"}
+    assert sum(bool(example.categories) for example in load_examples(published)) == 88
 
 
 def test_a_damaged_row_of_other_files_makes_no_dataset_of_them(tmp_path):
@@ -214,21 +214,21 @@ def test_distractors_are_read_out_of_the_crowds_file_beside_the_examples(write, 
     write("examples.jsonl", rows["1"])
     other = CROWD | {"premise": "The pass was closed in winter."}
     path = write("crowd.jsonl", other, CROWD, CROWD | {"id": 99})
-    [one] = load_examples(path.parent)
-    assert one.distractors == {"premise": "The passage is shut in winter."}
+    [example] = load_examples(path.parent)
+    assert example.distractors == {"premise": "The passage is shut in winter."}
     write("examples.jsonl", rows["1"] | {"distractors": {"premise": "My own."}})
-    [one] = load_examples(path.parent)
-    assert one.distractors == {"premise": "My own."}
+    [example] = load_examples(path.parent)
+    assert example.distractors == {"premise": "My own."}
     write("examples.jsonl", rows["1"])
     write("crowd.jsonl", CROWD | {"labels": ["neutral", "entailment", "neutral"], "distractor_idx": None})
-    [one] = load_examples(path.parent)
-    assert one.distractors == {}
+    [example] = load_examples(path.parent)
+    assert example.distractors == {}
 
 
 def test_the_published_crowd_file_brings_its_distractors(published) -> None:
-    held = [one for one in load_examples(published) if one.distractors]
+    held = [example for example in load_examples(published) if example.distractors]
     assert len(held) == 60
     items = crowd_items(load_examples(published), seed=1)
     # Four distractors are the sentence or a reading; examples beyond the first sixty rows have none.
     assert 56 <= len(items) < 65
-    assert all(len({one.sentence for one in item.candidates}) == 3 for item in items)
+    assert all(len({candidate.sentence for candidate in item.candidates}) == 3 for item in items)

@@ -100,33 +100,33 @@ def test_rows_that_contradict_themselves_are_errors_and_go_on_to_be_compared(
 ) -> None:
     first = write("dev.jsonl", {**rows["1"], "hypothesis_ambiguous": True})
     second = write("test.jsonl", rows["1"])
-    found = faults_of(first, second)
-    assert {(name, severity) for name, _, _, severity, _ in found} == {
+    faults = faults_of(first, second)
+    assert {(name, severity) for name, _, _, severity, _ in faults} == {
         ("dev.jsonl", "error"),
         ("test.jsonl", "error"),
     }
-    assert [text for name, _, _, _, text in found if name == "test.jsonl"] == [
+    assert [text for name, _, _, _, text in faults if name == "test.jsonl"] == [
         "differs: hypothesis_ambiguous: differs from another file's row with the same id (dev.jsonl:1)"
     ]
 
 
 def test_only_files_of_one_folder_are_compared(rows: Rows, write: Write) -> None:
-    one, two = write("a/x.jsonl", rows["1"]), write("b/x.jsonl", {**rows["4"], "id": 1})
-    assert faults_of(one, two) == []
-    assert len(TABLES.check([one, two], one_set=True)) == 1
+    first, two = write("a/x.jsonl", rows["1"]), write("b/x.jsonl", {**rows["4"], "id": 1})
+    assert faults_of(first, two) == []
+    assert len(TABLES.check([first, two], one_set=True)) == 1
 
 
 def test_other_files_are_checked_by_their_readers(write: Write) -> None:
     crowd = write("crowd.jsonl", {"id": 4, "premise": "a", "interpretations": [], "q1_gold": []})
     seed = write("scores.json", {"em": 0.1, "f1": 0.2, "group_em": 0.3})
     claims = write("marks.csv", "claim,annotation", "It rained.,x")
-    found = TABLES.check([crowd, seed, claims])
-    assert [(Path(fault.file), fault.severity) for fault in found] == [
+    faults = TABLES.check([crowd, seed, claims])
+    assert [(Path(fault.file), fault.severity) for fault in faults] == [
         (crowd, "error"),
         (seed, "error"),
         (claims, "error"),
     ]
-    assert "a file with a seed's scores must be called like seed42.json" in found[1].message
+    assert "a file with a seed's scores must be called like seed42.json" in faults[1].message
 
 
 def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
@@ -158,8 +158,8 @@ def test_the_published_set_is_registered_if_complete(
             archive.write(published / name, f"ambient/{name}")
         archive.writestr("ambient/LICENSE", "CC BY 4.0")
     print_added(DATA.register(whole, "ambient", False))
-    said = capsys.readouterr().out
-    assert "examples 1645, dev 100, test 1545, ambiguous 579, files of kinds of ambiguity 1." in said
+    printed = capsys.readouterr().out
+    assert "examples 1645, dev 100, test 1545, ambiguous 579, files of kinds of ambiguity 1." in printed
     assert len(load_examples("ambient", "test")) == 1545
     assert len(load_categories("ambient")) == 100
     print_added(DATA.register(whole, "ambient", False))
@@ -186,7 +186,7 @@ def test_own_examples_are_registered_from_a_folder_or_a_file(rows: Rows, write: 
     added = DATA.register(path, "one")
     assert added.dataset.details == {"examples": 2, "ambiguous": 1}
     assert [file.name for file in added.dataset.folder.iterdir()] == ["mine.jsonl"]
-    assert [one.id for one in load_examples("one")] == ["1", "4"]
+    assert [example.id for example in load_examples("one")] == ["1", "4"]
     assert DATA.register(path.parent, "two").dataset.content == added.dataset.content
     single = write("dev.jsonl", rows["2_c"])  # a single file need not be all that was published
     assert DATA.register(single, "three").dataset.details == {"examples": 1, "dev": 1}
@@ -208,9 +208,9 @@ def test_faulty_rows_are_refused_with_a_list_and_nothing_stays(
 
 
 def test_of_a_part_the_good_rows_are_kept_in_every_file(rows: Rows, write: Write) -> None:
-    one, two, three, four = rows.values()
-    write("ambient_full.jsonl", one, two, three, four)
-    write("dev.jsonl", one, {**two, "labels": "maybe"})
+    first, two, three, four = rows.values()
+    write("ambient_full.jsonl", first, two, three, four)
+    write("dev.jsonl", first, {**two, "labels": "maybe"})
     write("test.jsonl", three, "{", four)
     write("seed1.json", json.dumps({"em": "x", "f1": 1, "group_em": 1}))
     folder = write("seed2.json", json.dumps({"em": 0.5, "f1": 1, "group_em": 1})).parent
@@ -225,8 +225,8 @@ def test_of_a_part_the_good_rows_are_kept_in_every_file(rows: Rows, write: Write
         "rows left out": 3,
         "files left out": 1,
     }
-    assert [one.id for one in load_examples("mine")] == ["1", "3", "4"]
-    assert [one.id for one in load_examples("mine", "test")] == ["3", "4"]
+    assert [example.id for example in load_examples("mine")] == ["1", "3", "4"]
+    assert [example.id for example in load_examples("mine", "test")] == ["3", "4"]
     assert not (added.dataset.folder / "seed1.json").exists()
     assert (added.dataset.folder / "seed2.json").exists()
     assert (folder / "dev.jsonl").read_text(encoding="utf-8").count("\n") == 2  # the original is as it was

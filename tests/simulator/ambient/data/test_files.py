@@ -34,7 +34,7 @@ def test_good_rows_are_kept_and_the_others_named(rows: Rows, write: Write) -> No
         "a.jsonl", rows["1"], "{", rows["2_c"], {"id": 5, "premise": "x"}, wrong, {**rows["4"], "id": "1"}
     )
     read = DATASET.read(path)
-    assert [one.id for one in read.rows] == ["1", "2_c"]
+    assert [row.id for row in read.rows] == ["1", "2_c"]
     assert read.lines == (1, 3)
     assert [(fault.line, fault.task, fault.message) for fault in read.faults] == [
         (
@@ -200,7 +200,7 @@ def test_faulty_first_rows_do_not_hide_a_files_kind(rows: Rows, write: Write) ->
 
 
 def test_files_are_found_below_a_folder_but_not_hidden_ones(rows: Rows, write: Write, tmp_path: Path) -> None:
-    found = [
+    paths = [
         write("a/b.jsonl", rows["1"]),
         write("c.jsonl", CATEGORY),
         write("d.csv", "claim,annotation", "x,a"),
@@ -209,9 +209,9 @@ def test_files_are_found_below_a_folder_but_not_hidden_ones(rows: Rows, write: W
     write(".hidden/f.jsonl", rows["1"])
     write("__MACOSX/g.jsonl", rows["1"])
     assert {file: kind.name for file, kind in TABLES.files_of(tmp_path).items()} == dict(
-        zip(found, ["dataset", "categories", "claim_annotations"], strict=True)
+        zip(paths, ["dataset", "categories", "claim_annotations"], strict=True)
     )
-    assert list(TABLES.files_of(found[0])) == found[:1]
+    assert list(TABLES.files_of(paths[0])) == paths[:1]
 
 
 def test_cases_of_edit_f1_must_have_the_right_score(write: Write) -> None:

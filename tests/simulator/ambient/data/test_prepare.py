@@ -36,14 +36,16 @@ MANY = [replace(TWO, id=str(number)) for number in range(600)]
 
 def test_two_readings_get_a_distractor_and_every_slot_is_as_likely() -> None:
     items = crowd_items(MANY, seed=3)
-    slots = Counter([one.label for one in item.candidates].index(None) for item in items)
-    orders = Counter(tuple(one.sentence for one in item.candidates if one.label) for item in items)
+    slots = Counter([candidate.label for candidate in item.candidates].index(None) for item in items)
+    orders = Counter(
+        tuple(candidate.sentence for candidate in item.candidates if candidate.label) for item in items
+    )
     assert set(slots) == {0, 1, 2}
     assert all(160 <= count <= 240 for count in slots.values())  # 200 expected, sd 11.5
     assert len(orders) == 2
     assert all(250 <= count <= 350 for count in orders.values())  # 300 expected, sd 12.2
     for item in items:
-        assert {(one.sentence, one.label) for one in item.candidates} == {
+        assert {(candidate.sentence, candidate.label) for candidate in item.candidates} == {
             ("The dog barked, 0.", "neutral"),
             ("The dog barked, 1.", "entailment"),
             ("A wet dog barked.", None),
@@ -64,8 +66,8 @@ def test_three_readings_get_none_and_of_four_three_are_shown() -> None:
         example("4", "neutral", "entailment", "contradiction", "neutral", distractor=""),
     )
     for item in crowd_items([three, four], seed=0):
-        assert len({one.sentence for one in item.candidates}) == 3
-        assert all(one.label for one in item.candidates)
+        assert len({candidate.sentence for candidate in item.candidates}) == 3
+        assert all(candidate.label for candidate in item.candidates)
 
 
 def test_only_one_side_may_be_ambiguous() -> None:
@@ -79,7 +81,7 @@ def test_only_one_side_may_be_ambiguous() -> None:
 def test_given_distractors_go_first_and_missing_ones_are_named() -> None:
     bare = [example(str(number), "neutral", "entailment", distractor="") for number in range(7)]
     [item] = crowd_items([TWO], seed=0, distractors={("2", "premise"): "A seal barked."})
-    assert "A seal barked." in [one.sentence for one in item.candidates]
+    assert "A seal barked." in [candidate.sentence for candidate in item.candidates]
     with pytest.raises(InputError, match=r"^examples 0, 1, 2, 3, 4 and 1 more: no distractor"):
         crowd_items(bare[:6], seed=0)
 
@@ -90,8 +92,11 @@ def test_an_example_without_a_distractor_that_can_be_shown_is_left_out_with_a_wa
     items = crowd_items([bare, TWO, same], seed=0)
     assert [item.example_id for item in items] == ["2"]
     assert items == crowd_items([TWO], seed=0)
-    told = [record.getMessage() for record in caplog.records]
-    assert ["example 6: no distractor" in told[0], "example 5: the distractor is" in told[1]] == [True, True]
+    warnings = [record.getMessage() for record in caplog.records]
+    assert ["example 6: no distractor" in warnings[0], "example 5: the distractor is" in warnings[1]] == [
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("distractor", ["The dog barked.", "The dog barked, 1."])
@@ -139,5 +144,5 @@ def test_claims_are_cleaned() -> None:
 def test_the_built_in_examples_make_items_for_crowdworkers() -> None:
     examples = load_examples()
     items = crowd_items(examples, seed=0)
-    assert len(items) == sum(one.xor for one in examples)
+    assert len(items) == sum(example.xor for example in examples)
     assert all(len(item.candidates) == 3 for item in items)

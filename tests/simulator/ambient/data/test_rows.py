@@ -94,12 +94,12 @@ words = st.one_of(st.sampled_from([*LABELS, *LABELS, "Neutral", "", "neutral ent
 @given(st.lists(words, min_size=1, max_size=4).map(", ".join))
 def test_a_text_is_labels_or_is_refused(text: str) -> None:
     try:
-        found = SOME_LABELS.read_field(Row({"x": text}), "x")
+        labels = SOME_LABELS.read_field(Row({"x": text}), "x")
     except FieldError as error:
         assert str(error).startswith("x")
         assert {word.strip() for word in text.split(",")} - set(LABELS)
     else:
-        assert found == {word.strip() for word in text.split(",")}
+        assert labels == {word.strip() for word in text.split(",")}
 
 
 @pytest.mark.each(
@@ -158,10 +158,10 @@ def test_the_names_that_built_in_files_use_are_read_too() -> None:
     row = {**example_record(SOUP), "category": "scopal, other", "partner": "7_cp"}
     row["distractor"] = row.pop("distractors")
     del row["categories"]
-    found = read_example(Row(row))
-    assert found.categories == ("scopal", "other")
-    assert found.distractors == SOUP.distractors
-    assert found.meta == {"source": "ours", "partner": "7_cp"}
+    example = read_example(Row(row))
+    assert example.categories == ("scopal", "other")
+    assert example.distractors == SOUP.distractors
+    assert example.meta == {"source": "ours", "partner": "7_cp"}
 
 
 def without(field: str) -> Callable[[dict[str, Any]], None]:

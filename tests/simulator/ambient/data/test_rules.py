@@ -15,17 +15,17 @@ Rows = dict[str, dict[str, Any]]
 Change = Callable[[dict[str, Any]], Any]
 
 
-def found(row: dict[str, Any]) -> list[tuple[str, str, str]]:
-    return [(one.severity, one.code, one.message) for one in findings(read_example(Row(row)))]
+def reported(row: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [(finding.severity, finding.code, finding.message) for finding in findings(read_example(Row(row)))]
 
 
 def test_good_rows_have_no_faults(rows: Rows) -> None:
-    assert [found(rows[id]) for id in ("1", "2_c", "4")] == [[], [], []]
+    assert [reported(rows[id]) for id in ("1", "2_c", "4")] == [[], [], []]
 
 
 def test_several_rewrites_of_a_label_deserve_a_look(rows: Rows) -> None:
     message = "disambiguations: several are neutral; where only one can count, it is the last"
-    assert found(rows["3"]) == [("warning", "several", message)]
+    assert reported(rows["3"]) == [("warning", "several", message)]
 
 
 def one_of(place: int, **fields: str) -> Change:
@@ -125,11 +125,11 @@ def one_of(place: int, **fields: str) -> Change:
 )
 def test_each_rule(rows: Rows, id: str, change: Change, expected: list[tuple[str, str, str]]) -> None:
     change(rows[id])
-    assert found(rows[id]) == expected
+    assert reported(rows[id]) == expected
 
 
 def test_too_many_and_duplicate_disambiguations(rows: Rows) -> None:
     rows["3"]["disambiguations"] += rows["3"]["disambiguations"][:2]
-    assert [code for _, code, _ in found(rows["3"])] == ["number", "several", "several"]
-    assert found(rows["3"])[0][2] == "disambiguations: 5; an ambiguous pair has 2 to 4"
-    assert found(rows["3"])[2][2] == "disambiguations: contain a duplicate"
+    assert [code for _, code, _ in reported(rows["3"])] == ["number", "several", "several"]
+    assert reported(rows["3"])[0][2] == "disambiguations: 5; an ambiguous pair has 2 to 4"
+    assert reported(rows["3"])[2][2] == "disambiguations: contain a duplicate"

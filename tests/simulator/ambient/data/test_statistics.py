@@ -71,30 +71,33 @@ def value(share: Interval | None) -> Any:
 
 
 def test_statistics_by_hand() -> None:
-    found = statistics(EXAMPLES)
+    figures = statistics(EXAMPLES)
     counts = (
-        found["examples"],
-        found["dev"],
-        found["test"],
-        found["curated"],
-        found["generated"],
-        found["numbered"],
+        figures["examples"],
+        figures["dev"],
+        figures["test"],
+        figures["curated"],
+        figures["generated"],
+        figures["numbered"],
     )
     assert counts == (4, 1, 2, 1, 3, 3)
-    assert found["unlabelled"] == 1
-    assert value(found["ambiguous"]) == (pytest.approx(2 / 3), 3)
-    assert value(found["several_labels"]) == (pytest.approx(2 / 3), 3)
-    shares = [value(one) for one in (found["premise"], found["hypothesis"], found["both"], found["one_side"])]
+    assert figures["unlabelled"] == 1
+    assert value(figures["ambiguous"]) == (pytest.approx(2 / 3), 3)
+    assert value(figures["several_labels"]) == (pytest.approx(2 / 3), 3)
+    shares = [
+        value(share)
+        for share in (figures["premise"], figures["hypothesis"], figures["both"], figures["one_side"])
+    ]
     assert shares == [(1, 2), (0.5, 2), (0.5, 2), (0.5, 2)]
-    assert found["ambiguous_in"] == {"dev": 1, "test": 1}
-    assert named_sets(found["label_sets"]) == {"C": 0, "E": 0, "N": 1, "CE": 1, "CN": 0, "EN": 1, "CEN": 0}
+    assert figures["ambiguous_in"] == {"dev": 1, "test": 1}
+    assert named_sets(figures["label_sets"]) == {"C": 0, "E": 0, "N": 1, "CE": 1, "CN": 0, "EN": 1, "CEN": 0}
     # ONE_SIDE +1 +2 -1; BOTH premise +1 0 0, hypothesis -1 -1 +1
-    assert value(found["extra_words"]) == (pytest.approx(2 / 9), 9)
-    assert value(found["extra_words_distinct"]) == (pytest.approx(3 / 7), 7)
-    assert value(found["two_rewrites"]) == (pytest.approx(2 / 3), 3)
-    assert value(found["two_disambiguations"]) == (0, 2)
-    assert (found["rewrites"], found["disambiguations"]) == ({2: 2, 3: 1}, {3: 2})
-    assert (found["several"], found["labels_differ"], found["faulty"]) == (("1", "2_c"), (), ())
+    assert value(figures["extra_words"]) == (pytest.approx(2 / 9), 9)
+    assert value(figures["extra_words_distinct"]) == (pytest.approx(3 / 7), 7)
+    assert value(figures["two_rewrites"]) == (pytest.approx(2 / 3), 3)
+    assert value(figures["two_disambiguations"]) == (0, 2)
+    assert (figures["rewrites"], figures["disambiguations"]) == ({2: 2, 3: 1}, {3: 2})
+    assert (figures["several"], figures["labels_differ"], figures["faulty"]) == (("1", "2_c"), (), ())
 
 
 def test_contradictions_are_counted() -> None:
@@ -106,41 +109,44 @@ def test_contradictions_are_counted() -> None:
         labels=frozenset({"neutral", "entailment"}),
         disambiguations=(Disambiguation("c", "b", "contradiction"), Disambiguation("d", "x", "neutral")),
     )
-    found = statistics([wrong, PLAIN])
-    assert (found["labels_differ"], found["faulty"]) == (("9",), ("9",))
+    figures = statistics([wrong, PLAIN])
+    assert (figures["labels_differ"], figures["faulty"]) == (("9",), ("9",))
 
 
 def test_shares_of_nothing_are_undefined() -> None:
     for examples in ((), (BARE,)):
-        found = statistics(examples)
-        assert (found["ambiguous"], found["premise"], found["extra_words"], found["two_rewrites"]) == (
-            None,
-        ) * 4
+        figures = statistics(examples)
+        assert (
+            figures["ambiguous"],
+            figures["premise"],
+            figures["extra_words"],
+            figures["two_rewrites"],
+        ) == (None,) * 4
     assert extra_words([PLAIN]) is statistics([PLAIN])["two_rewrites"] is None
 
 
 def test_shares_of_kinds_are_of_all_mentions() -> None:
-    records = [category_record(one) for one in (ONE_SIDE, BOTH)]
-    found = category_statistics(records, [BOTH])
-    assert (found["rows"], found["mentions"], found["in_dataset"], found["not_whole"]) == (2, 3, 1, 0)
-    assert value(found["shares"]["lexical"]) == (pytest.approx(2 / 3), 3)
-    assert value(found["shares"]["other"]) == (pytest.approx(1 / 3), 3)
-    assert value(found["shares"]["scopal"]) == (0, 3)
+    records = [category_record(example) for example in (ONE_SIDE, BOTH)]
+    figures = category_statistics(records, [BOTH])
+    assert (figures["rows"], figures["mentions"], figures["in_dataset"], figures["not_whole"]) == (2, 3, 1, 0)
+    assert value(figures["shares"]["lexical"]) == (pytest.approx(2 / 3), 3)
+    assert value(figures["shares"]["other"]) == (pytest.approx(1 / 3), 3)
+    assert value(figures["shares"]["scopal"]) == (0, 3)
     assert category_statistics([])["shares"]["scopal"] is None
 
 
 def test_differences_from_the_published_dataset_are_reported() -> None:
-    told = differences(statistics(EXAMPLES))
-    assert told[0] == "examples: 4, not 1645"
-    assert "ambiguous: 2 of 3, not 579 of 1645" in told
+    reported = differences(statistics(EXAMPLES))
+    assert reported[0] == "examples: 4, not 1645"
+    assert "ambiguous: 2 of 3, not 579 of 1645" in reported
     assert "ambiguous: none, not 579 of 1645" in differences(statistics(()))
 
 
 def test_the_published_set_is_known(published: Path) -> None:
-    found = statistics(load_examples(published))
-    assert (found["faulty"], differences(found)) == ((), ())
-    assert (value(found["extra_words"])[1], value(found["extra_words_distinct"])[1]) == (1328, 1254)
-    assert found["rewrites"] == {2: 604, 3: 14, 4: 1}
+    figures = statistics(load_examples(published))
+    assert (figures["faulty"], differences(figures)) == ((), ())
+    assert (value(figures["extra_words"])[1], value(figures["extra_words_distinct"])[1]) == (1328, 1254)
+    assert figures["rewrites"] == {2: 604, 3: 14, 4: 1}
 
 
 def test_the_command_reproduces_the_paper(published: Path, checks: Checks) -> None:
@@ -192,15 +198,17 @@ def test_published_numbers_are_shown_with_the_papers(published: Path) -> None:
 def test_the_command_prints_json(rows: Rows, write: Write) -> None:
     split = {"split": "dev"}
     path = write("own.jsonl", {**rows["1"], "categories": ["lexical"], **split}, {**rows["2_c"], **split})
-    dataset, kinds = (one["data"] for one in json.loads(run("--data", str(path), "--json"))["sections"])
-    told, categories = dataset["statistics"], kinds["statistics"]
+    dataset, kinds = (
+        section["data"] for section in json.loads(run("--data", str(path), "--json"))["sections"]
+    )
+    figures, categories = dataset["statistics"], kinds["statistics"]
     assert dataset["published"] is False
-    assert told["ambiguous"] == {"value": 0.5, "low": 0.0, "high": 1.0, "n": 2}
-    assert told["label_sets"]["EN"] == 1
-    assert told["ambiguous_in"] == {"dev": 1}
+    assert figures["ambiguous"] == {"value": 0.5, "low": 0.0, "high": 1.0, "n": 2}
+    assert figures["label_sets"]["EN"] == 1
+    assert figures["ambiguous_in"] == {"dev": 1}
     assert categories["shares"]["lexical"]["n"] == 1
     assert categories["mentions"] == 1
-    assert statistics([]).keys() <= told.keys()
+    assert statistics([]).keys() <= figures.keys()
 
 
 def test_data_without_kinds_have_no_table_of_them(rows: Rows, write: Write) -> None:

@@ -61,7 +61,7 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
     path = write(tmp_path / "crowd.jsonl", ROW, THREE, AGAIN, JUDGED)
     read = CROWD.read(path)
     assert not read.faults
-    assert [one.id for one in read.rows] == ["7"] * 4
+    assert [row.id for row in read.rows] == ["7"] * 4
     assert read.rows[3].origin == "m/x"
     CROWD.write(tmp_path / "again.jsonl", read.rows)
     lines = (tmp_path / "again.jsonl").read_text(encoding="utf-8").splitlines()

@@ -41,10 +41,10 @@ RECORD = LinguistRecord(
         Disambiguation("At a river’s bank.", H, "entailment"),
     ),
 )
-ONE = ROW | {"id": "8_x", "worker_ids": ["AB"], "annotations": ["neutral"], "disambiguations": {}}
+SINGLE = ROW | {"id": "8_x", "worker_ids": ["AB"], "annotations": ["neutral"], "disambiguations": {}}
 THREE = ROW | {"worker_ids": ["AB", "AB", "CD"], "annotations": ["neutral"] * 3}
-BLANK = ONE | {"disambiguations": {"neutral": [{"premise": "", "hypothesis": H}]}}
-GONE = ONE | {"discarded": {"CD": "not_fluent"}}
+BLANK = SINGLE | {"disambiguations": {"neutral": [{"premise": "", "hypothesis": H}]}}
+GONE = SINGLE | {"discarded": {"CD": "not_fluent"}}
 BOTH = GONE | {"worker_ids": [], "annotations": [], "discarded": {"AB": "offensive", "CD": "not_fluent"}}
 
 
@@ -58,13 +58,13 @@ def test_a_row_becomes_a_record(tmp_path: Path) -> None:
 
 
 def test_rows_go_through_files(tmp_path: Path) -> None:
-    read = LINGUISTS.read(write(tmp_path / "rows.jsonl", ROW, ONE, THREE, GONE, BOTH, BLANK))
+    read = LINGUISTS.read(write(tmp_path / "rows.jsonl", ROW, SINGLE, THREE, GONE, BOTH, BLANK))
     assert not read.faults
     assert read.rows[3].discarded == {"CD": "not_fluent"}
     LINGUISTS.write(tmp_path / "again.jsonl", read.rows)
     assert (tmp_path / "again.jsonl").read_bytes() == b"".join(
         json.dumps(row, separators=(",", ":")).encode() + b"\n"
-        for row in (ROW, ONE, THREE, GONE, BOTH, BLANK)
+        for row in (ROW, SINGLE, THREE, GONE, BOTH, BLANK)
     )
 
 

@@ -65,12 +65,12 @@ def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def test_a_generation(path: Path) -> None:
-    (found,) = GENERATION.read(write(path, GENERATED)).rows
-    assert (found.id, found.side, found.original) == ("12", "premise", "a b.")
-    assert found.gold == {"entailment": "a c.", "neutral": "a d."}
-    assert found.stored_rewrites == {"entailment": "a c.", "contradiction": "a b."}
-    assert found.stored_edit_f1 == 0.5
-    assert stored_differences([found]) == ()
+    (row,) = GENERATION.read(write(path, GENERATED)).rows
+    assert (row.id, row.side, row.original) == ("12", "premise", "a b.")
+    assert row.gold == {"entailment": "a c.", "neutral": "a d."}
+    assert row.stored_rewrites == {"entailment": "a c.", "contradiction": "a b."}
+    assert row.stored_edit_f1 == 0.5
+    assert stored_differences([row]) == ()
 
 
 def test_variants_of_generation_files(path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_repeated_statement_is_a_fault(path: Path) -> None:
     read = TRUE_FALSE.read(write(path, without(STATEMENT, "prediction"), STATEMENT, other, again))
     assert [(row.disambiguation, row.prediction) for row in read.rows] == [("d", False), ("another", False)]
     assert read.lines == (2, 3)
-    assert [(one.line, one.task, one.message) for one in read.faults] == [
+    assert [(fault.line, fault.task, fault.message) for fault in read.faults] == [
         (1, "3_c", "prediction is missing"),
         (4, "3_c", "repeats line 2"),
     ]
@@ -219,7 +219,7 @@ def test_options_are_ordered_independently_of_the_file(path: Path) -> None:
     turned = CONTINUATION | {"options": {name: options[name] for name in ("d", "y1", "y0")}}
     as_published, other = CONTINUATIONS.read(write(path, CONTINUATION, turned), "keep").rows
     assert other == as_published
-    assert [one.name for one in other.options] == ["y0", "y1", "d"]
+    assert [option.name for option in other.options] == ["y0", "y1", "d"]
 
 
 @pytest.mark.parametrize(
@@ -280,12 +280,12 @@ def test_null_rewrites_and_all_digits_are_written_again(path: Path) -> None:
     rows = [third | {"edit_f1": score.value}, third | {"edit_f1": round(score.value, 10)}]
     wrong = third | {"edit_f1": 0.9, "predicted_rewrites": {"neutral": "no such", "entailment": "a c e."}}
     GENERATION.write(path, GENERATION.read(write(path, *rows, wrong)).rows)
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert found[:2] == rows
-    assert [list(row["predicted_rewrites"]) for row in found[:2]] == [["neutral", "entailment"]] * 2
+    written = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert written[:2] == rows
+    assert [list(row["predicted_rewrites"]) for row in written[:2]] == [["neutral", "entailment"]] * 2
     # What is stored, but not what was generated, is made anew.
-    assert found[2]["edit_f1"] == score.value
-    assert found[2]["predicted_rewrites"] == {"entailment": "a c e."}
+    assert written[2]["edit_f1"] == score.value
+    assert written[2]["predicted_rewrites"] == {"entailment": "a c e."}
 
 
 def test_masses_are_written_with_all_digits(path: Path) -> None:

@@ -72,31 +72,31 @@ def crowd_item(origin: str = "") -> CrowdItem:
 
 
 def items() -> dict[str, Item]:
-    one = example()
+    pair = example()
     shots = tuple(example(str(number)) for number in range(20, 24))
     return {
         "crowd": crowd_item(),
         "evaluate": crowd_item("local/model"),
-        "annotate": AnnotateItem(id="7", example=one),
-        "generate": GenerateItem(id="7", example=one, side="premise", shots=shots),
+        "annotate": AnnotateItem(id="7", example=pair),
+        "generate": GenerateItem(id="7", example=pair, side="premise", shots=shots),
         "true_false": TrueFalseItem(
             id="7.premise",
             example_id="7",
             side="premise",
-            sentence=one.premise,
-            rewrites=one.rewrites("premise"),
+            sentence=pair.premise,
+            rewrites=pair.rewrites("premise"),
         ),
         "continue": ContinueItem(
             id="7.premise",
             example_id="7",
             side="premise",
-            sentence=one.premise,
-            rewrites=one.rewrites("premise"),
+            sentence=pair.premise,
+            rewrites=pair.rewrites("premise"),
             distractor="premise 7 half",
             wanted=4,
             max_tokens=8,
         ),
-        "nli": NliItem(id="7", example=one),
+        "nli": NliItem(id="7", example=pair),
         "claim": ClaimItem(id="c1", claim='Says "that" it rains', cleaned="It rains"),
     }
 

@@ -47,8 +47,8 @@ class Toy:
     def score(self, request: ScoreRequest) -> Scored:
         self.asked.append(request)
         if request.continuations:
-            found = (self.likelihood(request.text, one) for one in request.continuations)
-            return Scored(likelihoods=tuple(found), seconds=2.0)
+            values = (self.likelihood(request.text, continuation) for continuation in request.continuations)
+            return Scored(likelihoods=tuple(values), seconds=2.0)
         (at,) = request.offsets
         number = -1.0 - derive_seed(0, request.text) % 100 / 10
         return Scored(positions=(Position(offset=at, token=request.text[at], logprob=number),))
@@ -75,9 +75,9 @@ async def test_true_or_false_by_scores(run, items):
     assert len(toy.asked) == 8, "both words in one pass"
     for payload in played.payloads:
         text = true_false_prompt(payload["template"], item.sentence, payload["rewrite"])
-        (asked,) = [one for one in toy.asked if one.text == text]
+        (asked,) = [request for request in toy.asked if request.text == text]
         assert asked.continuations == (TRUE, FALSE)
-        true, false = (one.logprob for one in toy.score(asked).likelihoods)
+        true, false = (likelihood.logprob for likelihood in toy.score(asked).likelihoods)
         assert payload["scores"] == {"True": true, "False": false}
         assert payload["prediction"] == (true > false)
         assert 0 < payload["mass"] < 1
@@ -94,7 +94,9 @@ async def test_true_or_false_by_a_table(run, items):
     written = Completion(text=TRUE, logprobs=(TokenLogprob(TRUE, -0.5, top[1:]),))
     toy = Toy(written)
     played = await run(items["true_false"], toy.seat(plain=True, logprobs=True), top=7)
-    assert all(one.plain and one.top_logprobs == 7 and one.max_tokens == 1 for one in toy.asked)
+    assert all(
+        request.plain and request.top_logprobs == 7 and request.max_tokens == 1 for request in toy.asked
+    )
     assert {payload["prediction"] for payload in played.payloads} == {True}
     assert scores(items["true_false"], played)["accuracy"] == 0.5
     toy.answer = Completion(text=TRUE, logprobs=(TokenLogprob(TRUE, -0.5, ()),))
@@ -109,7 +111,7 @@ async def test_true_or_false_by_a_table(run, items):
 async def test_true_or_false_by_a_word(run, items, word, read):
     toy = Toy(word)
     played = await run(items["true_false"], toy.seat())
-    assert not any(one.plain for one in toy.asked)
+    assert not any(request.plain for request in toy.asked)
     assert {payload["prediction"] for payload in played.payloads} == {read}
     assert {turn.text for turn in played.turns} == {word}
     assert {payload["mass"] for payload in played.payloads} == {None}
@@ -152,13 +154,19 @@ async def test_continuations(run, items):
     toy, item = Toy(story), items["continue"]
     played = await run(item, toy.seat(plain=True, scoring=True, samples=True))
     assert [payload["option"] for payload in played.payloads] == ["y0", "y1", "d"]
-    drawn = [one for one in toy.asked if isinstance(one, Request)]
+    drawn = [request for request in toy.asked if isinstance(request, Request)]
     assert len(toy.asked) == 9
-    assert [one.messages[0].content for one in drawn] == [f'"{text}' for _, text in item.options]
-    for one in drawn:
-        assert (one.plain, one.temperature, one.top_p, one.samples, one.max_tokens) == (True, 1, 1, 4, 8)
-        assert one.stop == (".", "!", "?")
-    assert len({one.seed for one in drawn}) == 3
+    assert [request.messages[0].content for request in drawn] == [f'"{text}' for _, text in item.options]
+    for request in drawn:
+        assert (request.plain, request.temperature, request.top_p, request.samples, request.max_tokens) == (
+            True,
+            1,
+            1,
+            4,
+            8,
+        )
+        assert request.stop == (".", "!", "?")
+    assert len({request.seed for request in drawn}) == 3
     for payload, (_, sentence) in zip(played.payloads, item.options, strict=True):
         # What was stopped at once is nothing; a sentence ends with a full stop.
         assert payload["continuations"] == ["", "", ".", " One went."]
@@ -191,11 +199,13 @@ async def test_a_crowdworker(run, items):
     seat._model = Parsing(seat._model)
     played = await run(item, seat)
     assert scores(item, played)["relabel"] == 1
-    label, plausible, relabel = (one.messages[0].content for one in toy.asked)
+    label, plausible, relabel = (sent.messages[0].content for sent in toy.asked)
     assert item.hypothesis in label
     assert item.hypothesis not in plausible
-    assert all(one.sentence in plausible and one.sentence in relabel for one in item.candidates)
-    assert not any(one.sentence in label for one in item.candidates)
+    assert all(
+        candidate.sentence in plausible and candidate.sentence in relabel for candidate in item.candidates
+    )
+    assert not any(candidate.sentence in label for candidate in item.candidates)
     assert item.sentence not in relabel
     assert "person" not in played.payloads[0]
 
@@ -253,8 +263,8 @@ class Inferring:
 
     def probabilities(self, pairs):
         self.calls.append(list(pairs))
-        found = [0.1 * (number + 1) for number, _ in enumerate(pairs)]
-        return [{"contradiction": 0.01, "entailment": one, "neutral": 0.9} for one in found]
+        shares = [0.1 * (number + 1) for number, _ in enumerate(pairs)]
+        return [{"contradiction": 0.01, "entailment": share, "neutral": 0.9} for share in shares]
 
 
 async def test_a_model_of_inference(run, items):
@@ -285,7 +295,7 @@ async def test_claims(run, items):
     paraphrase, claim = played.payloads
     assert paraphrase["kept"] == ["It is raining.", "Rain falls."]
     assert inferring.calls == [[("It rains", "It is raining."), ("It rains", "Rain falls.")]]
-    assert [one["score"] for one in claim["paraphrases"]] == [0.1, 0.2]
+    assert [scored["score"] for scored in claim["paraphrases"]] == [0.1, 0.2]
     assert (claim["score"], claim["flagged"]) == (0.2, True)
     assert scores(item, played) == {"score": 0.2, "flagged": 1.0}
     again = await run(item, seat, tuple(played.turns[:1]))
@@ -297,8 +307,8 @@ async def test_claims(run, items):
 
 def uneven(request):
     """Options have different numbers of usable continuations, so that some are subsampled."""
-    kept = 5 + request.seed % 7
-    texts = [f" It went on {n} times" if n < kept else "" for n in range(request.samples)]
+    continued = 5 + request.seed % 7
+    texts = [f" It went on {n} times" if n < continued else "" for n in range(request.samples)]
     return Completion(text=texts[0], samples=tuple(texts))
 
 
@@ -309,5 +319,5 @@ async def test_a_score_and_a_table_are_of_the_same_continuations(run, items):
         played = await run(item, toy.seat(plain=True, scoring=True, samples=True), seed=seed)
         record = continuation_record(item, played.turns)
         assert scores(item, played) == {"ranked": float(ranks_first(record))}
-        differ += len({len(log_odds(one)) for one in sampled_options(item, played.turns)}) > 1
+        differ += len({len(log_odds(option)) for option in sampled_options(item, played.turns)}) > 1
     assert differ > 10

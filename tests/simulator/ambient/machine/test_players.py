@@ -48,11 +48,11 @@ async def test_gold_is_right_everywhere(run, items, task):
 
 @pytest.mark.parametrize("task", PLAYED)
 async def test_random_depends_only_on_the_seed(run, items, task):
-    def said(played):
+    def texts(played):
         return json.dumps(played.payloads)
 
-    every = [said(await run(items[task], "offline/random", seed=seed)) for seed in range(12)]
-    assert said(await run(items[task], "offline/random", seed=3)) == every[3]
+    every = [texts(await run(items[task], "offline/random", seed=seed)) for seed in range(12)]
+    assert texts(await run(items[task], "offline/random", seed=3)) == every[3]
     assert len(Counter(every)) > 3
 
 
@@ -75,8 +75,8 @@ async def test_built_in_players_refuse_other_tasks(run, items):
 async def test_an_interrupted_episode_goes_on(run, items):
     for task in ("crowd", "true_false", "nli"):
         whole = (await run(items[task], "offline/random")).turns
-        for kept in range(len(whole)):
-            again = await run(items[task], "offline/random", tuple(whole[:kept]))
+        for number in range(len(whole)):
+            again = await run(items[task], "offline/random", tuple(whole[:number]))
             assert [bare(turn) for turn in again.turns] == [bare(turn) for turn in whole]
 
 

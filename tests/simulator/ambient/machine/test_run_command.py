@@ -45,28 +45,28 @@ def runs(path):
 
 
 def test_each_task_of_each_player_is_a_run(askback, log_path):
-    said = askback(
+    printed = askback(
         "run", "--task", "generate,true-false", "--model", "offline/gold", "--model", "offline/random",
         "--limit", 4,
     )  # fmt: skip
-    found = runs(log_path)
-    assert [run.config["task"] for run in found.values()] == ["generate", "true_false"] * 2
-    assert {run.config["planned"] for run in found.values()} == {4}
-    assert next(iter(found)).startswith("ambient-gold-generate-")
-    assert "EDIT-F1" in said and "accuracy" in said
+    played = runs(log_path)
+    assert [run.config["task"] for run in played.values()] == ["generate", "true_false"] * 2
+    assert {run.config["planned"] for run in played.values()} == {4}
+    assert next(iter(played)).startswith("ambient-gold-generate-")
+    assert "EDIT-F1" in printed and "accuracy" in printed
     with LogReader(log_path) as reader:
-        calls = sum(1 for _ in reader.turns_of_run(next(iter(found))))
+        calls = sum(1 for _ in reader.turns_of_run(next(iter(played))))
     askback("run", "--task", "generate", "--limit", 4)
     with LogReader(log_path) as reader:
-        assert sum(1 for _ in reader.turns_of_run(next(iter(found)))) == calls == 4
+        assert sum(1 for _ in reader.turns_of_run(next(iter(played)))) == calls == 4
     assert len(runs(log_path)) == 4
 
 
 def test_all_skips_tasks_that_a_player_cannot_do(askback, log_path):
-    said = askback("run", "--task", "all", "--model", "offline/copy", "--limit", 2, "--run", "x")
+    printed = askback("run", "--task", "all", "--model", "offline/copy", "--limit", 2, "--run", "x")
     assert list(runs(log_path)) == ["x"]
-    assert "true-false, continue, nli, claim left out: offline/copy cannot do this task" in said
-    assert "evaluate left out: name the results file" in said
+    assert "true-false, continue, nli, claim left out: offline/copy cannot do this task" in printed
+    assert "evaluate left out: name the results file" in printed
 
 
 def test_all_may_be_written_in_capitals(askback, log_path):
@@ -97,11 +97,11 @@ def test_invalid_runs_are_refused_before_anything_is_played(askback, log_path, a
 
 def test_chat_models_without_likelihoods_do_not_continue(askback, monkeypatch, log_path):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    said = askback("run", "--task", "continue", "--model", "openai/m", error=InputError)
-    assert "openai/m gives no probabilities of texts" in said
+    printed = askback("run", "--task", "continue", "--model", "openai/m", error=InputError)
+    assert "openai/m gives no probabilities of texts" in printed
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    said = askback("run", "--task", "crowd", "--model", "completions/m", error=InputError)
-    assert "needs a chat model" in said
+    printed = askback("run", "--task", "crowd", "--model", "completions/m", error=InputError)
+    assert "needs a chat model" in printed
     assert not log_path.exists() or not runs(log_path)
 
 
@@ -115,17 +115,17 @@ def test_refusals():
 
 
 def test_data_with_splits_are_played_by_their_test_split(askback, tmp_path):
-    examples = [one for one in load_examples() if one.xor][:12]
+    examples = [pair for pair in load_examples() if pair.xor][:12]
     folder = tmp_path / "data"
     folder.mkdir()
-    for split, some in (("dev", examples[:4]), ("test", examples[4:])):
-        DATASET.write(folder / f"{split}.jsonl", some)
-    wish = ExampleSelection(data=str(folder), shots=1)
-    ids = {item.example.id for item in wish.items("generate", "m")}
-    assert ids == {one.id for one in examples[4:]}
-    dev = wish.model_copy(update={"split": "dev"}).items("generate", "m")
-    assert {item.example.id for item in dev} == {one.id for one in examples[:4]}
-    assert len(wish.model_copy(update={"split": "all"}).items("true_false", "m")) == 12
+    for split, part in (("dev", examples[:4]), ("test", examples[4:])):
+        DATASET.write(folder / f"{split}.jsonl", part)
+    selection = ExampleSelection(data=str(folder), shots=1)
+    ids = {item.example.id for item in selection.items("generate", "m")}
+    assert ids == {pair.id for pair in examples[4:]}
+    dev = selection.model_copy(update={"split": "dev"}).items("generate", "m")
+    assert {item.example.id for item in dev} == {pair.id for pair in examples[:4]}
+    assert len(selection.model_copy(update={"split": "all"}).items("true_false", "m")) == 12
     alone = tmp_path / "alone.jsonl"
     DATASET.write(alone, examples)
     assert len(ExampleSelection(data=str(alone)).items("nli", "m")) == 12
@@ -143,24 +143,24 @@ def test_items_are_made_as_wished():
     assert suited_stem("completions/davinci") == "plain"
     claims = ExampleSelection().items("claim", "m")
     assert claims[0].cleaned[0].isupper()
-    assert any("a" in one.marks for one in claims)
+    assert any("a" in claim.marks for claim in claims)
 
 
 def test_scoring_again(askback, log_path):
     askback("run", "--task", "generate", "--model", "offline/random", "--limit", 6, "--run", "x")
-    said = json.loads(askback("score", "x", "--json"))
-    (section,) = [each for each in said["sections"] if each["name"] == "generate"]
+    report = json.loads(askback("score", "x", "--json"))
+    (section,) = [each for each in report["sections"] if each["name"] == "generate"]
     rows = {row["measure"]: row for row in section["tables"][0]["rows"]}
     assert rows["items"]["value"] == 6
     assert rows["EDIT-F1"]["n"] == rows["EDIT-F1"]["value"]["n"] == 6
     with LogReader(log_path) as reader:
         records = generation_records(reader, ["x"])
-        told = run_measures(reader, "x")["generate"]
+        summary = run_measures(reader, "x")["generate"]
         rows = score_run(reader, BENCHMARK, "x")
         means = [row.value for row in rows if row.metric == "edit_f1"]
     measures = generation_measures(records)
-    assert told.measures["EDIT-F1"] == measures["edit_f1"]
-    assert told.counts["items"] == 6
+    assert summary.measures["EDIT-F1"] == measures["edit_f1"]
+    assert summary.counts["items"] == 6
     assert sum(means) / 6 == pytest.approx(measures["edit_f1"].value)
     assert "EDIT-F1, robust parser" in askback("score", "x")
     assert "there is no judge" in askback("score", "x", "--judge", "m", error=InputError)
@@ -169,12 +169,12 @@ def test_scoring_again(askback, log_path):
 def test_undefined_measures_are_reported(askback):
     askback("run", "--task", "crowd", "--model", "offline/gold", "--limit", 2, "--run", "x")
     (section,) = (
-        one for one in json.loads(askback("score", "x", "--json"))["sections"] if one["name"] == "crowd"
+        part for part in json.loads(askback("score", "x", "--json"))["sections"] if part["name"] == "crowd"
     )
     undefined = [row["measure"] for row in section["tables"][0]["rows"] if row["value"] is None]
     assert undefined
-    told, aborted = section["remarks"]
-    assert told == f"undefined in x: {'; '.join(undefined)}"
+    remark, aborted = section["remarks"]
+    assert remark == f"undefined in x: {'; '.join(undefined)}"
     assert aborted.startswith("Episodes aborted by a failing seat are not counted")
 
 
@@ -183,11 +183,11 @@ def test_an_item_that_was_played_twice_is_one_item(askback, log_path):
     counts = {}
     with LogReader(log_path) as reader:
         for run in ("x-annotate", "x-generate"):
-            for told in run_measures(reader, run).values():
-                counts |= {name: value.n for name, value in told.measures.items() if value is not None}
+            for section in run_measures(reader, run).values():
+                counts |= {name: value.n for name, value in section.measures.items() if value is not None}
         answers = Results(kind="generation", name="gold", records=generation_records(reader, ["x-generate"]))
     results = generation_results(answers, Context())
-    counts |= {one.title: one.value.n for one in results.measures if one.key == "copy"}
+    counts |= {measure.title: measure.value.n for measure in results.measures if measure.key == "copy"}
     assert set(counts.values()) == {3}, counts
 
 
@@ -201,14 +201,14 @@ def test_a_run_is_written_in_the_published_format_and_evaluated(askback, log_pat
     assert not faults
     assert generation_measures(again) == generation_measures(records)
     for results in ("x", path):
-        said = askback(
+        printed = askback(
             "run", "--task", "evaluate", "--model", "offline/gold", "--results", results, "--no-cache"
         )
-        assert "correct, " in said
+        assert "correct, " in printed
     # The run is in the log that is named, not in the usual one.
     monkeypatch.setenv("ASKBACK_LOG", str(tmp_path / "other.sqlite"))
-    said = askback("run", "--task", "evaluate", "--results", "x", "--no-cache", "--run", "judged")
-    assert "correct, offline/gold" in said
+    printed = askback("run", "--task", "evaluate", "--results", "x", "--no-cache", "--run", "judged")
+    assert "correct, offline/gold" in printed
     assert "neither a results file nor a run" in askback(
         "run", "--task", "evaluate", "--results", "nothing", error=InputError
     )
@@ -229,33 +229,35 @@ def test_records_of_every_test(askback, log_path):
         askback("run", "--task", task, "--model", "offline/gold", "--limit", 3, "--run", task)
     with LogReader(log_path) as reader:
         judged = true_false_records(reader, ["true-false"])
-        assert all(one.correct for one in judged)
-        assert all(one.disambiguation in one.prompt for one in judged)
-        for one in nli_records(reader, ["nli"]):
-            assert one.predicted == one.gold
-            assert one.readings == tuple(frozenset({label}) for label in one.reading_labels)
+        assert all(record.correct for record in judged)
+        assert all(record.disambiguation in record.prompt for record in judged)
+        for record in nli_records(reader, ["nli"]):
+            assert record.predicted == record.gold
+            assert record.readings == tuple(frozenset({label}) for label in record.reading_labels)
         assert continuation_records(reader, ["nli"]) == ()
         assert claim_records(reader, ["nli"]) == ()
 
 
 def test_crowd_items_take_distractors_out_of_a_file(askback, log_path, tmp_path):
-    examples = [replace(one, distractors={}) for one in load_examples() if one.xor][:3]
+    examples = [replace(example, distractors={}) for example in load_examples() if example.xor][:3]
     DATASET.write(tmp_path / "examples.jsonl", examples)
     line = ("run", "--task", "crowd", "--data", tmp_path / "examples.jsonl")
     assert "--distractors FILE" in askback(*line, error=InputError)
     rows = [
         {
-            "id": one.id,
-            "side": one.sides[0],
-            "sentence": one.sentence(one.sides[0]),
-            "distractor": f"Or {one.id}.",
+            "id": example.id,
+            "side": example.sides[0],
+            "sentence": example.sentence(example.sides[0]),
+            "distractor": f"Or {example.id}.",
         }
-        for one in examples
+        for example in examples
     ]
     (tmp_path / "distractors.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert "agreement" in askback(*line, "--distractors", tmp_path / "distractors.jsonl")
     with LogReader(log_path) as reader:
-        shown = [one.interpretations for one in crowd_records(reader, [run.id for run in reader.runs()])]
+        shown = [
+            example.interpretations for example in crowd_records(reader, [run.id for run in reader.runs()])
+        ]
     assert sorted(text for row in shown for text in row if text.startswith("Or ")) == sorted(
-        f"Or {one.id}." for one in examples
+        f"Or {example.id}." for example in examples
     )

@@ -122,7 +122,7 @@ async def test_a_first_set_has_a_qualification_and_further_ones_have_not(server)
     assert [turn.payload["kind"] for turn in server.reader.turns(second)] == ["label", "plausible", "relabel"]
     third = (await server.sessions.next_set(second)).episode_id
     await play(server, third)
-    assert len({server.item(one).id for one in (first, second, third)}) == 3
+    assert len({server.item(entry).id for entry in (first, second, third)}) == 3
     assert (await server.sessions.next_set(third)).refusal == "done"
     assert server.sessions.completion(third).code == "C"
 
@@ -174,10 +174,10 @@ def items_of(study):
 
 def test_items_of_a_study():
     made = study()
-    found = items_of(made)
-    assert (len(found), found) == (3, items_of(made))
-    assert found.keys() != items_of(study(seed=9)).keys()
-    (cell, item), *_ = found.items()
+    by_cell = items_of(made)
+    assert (len(by_cell), by_cell) == (3, items_of(made))
+    assert by_cell.keys() != items_of(study(seed=9)).keys()
+    (cell, item), *_ = by_cell.items()
     only = items_of(study(conditions=["/".join(cell)]))
     assert only == {cell: item}
     with pytest.raises(InputError, match=r"no condition 'b999'.*such as"):
@@ -213,8 +213,8 @@ def test_the_built_in_studies():
     crowd, linguists = builtin_studies("ambient")
     assert (crowd.judgments_per_item, linguists.judgments_per_item) == (9, 2)
     assert (crowd.pay.amount, crowd.sets_per_participant) == (0.4, 20)
-    for one in (crowd, linguists):
-        quota_of(one, ExampleStudy(one).cells)
-        assert len(ExampleStudy(one).items) > 20
+    for name in (crowd, linguists):
+        quota_of(name, ExampleStudy(name).cells)
+        assert len(ExampleStudy(name).items) > 20
     assert not check_studies(find_studies(catalog.find("ambient").folder))
     assert load_machine("ambient").seats == (SEAT,)

@@ -79,8 +79,8 @@ def house(log_path):
         return made[-1]
 
     yield build
-    for one in made:
-        one.close()
+    for built in made:
+        built.close()
 
 
 def worker(seed, qualifies=True):
@@ -97,7 +97,7 @@ def worker(seed, qualifies=True):
                 return Reply(text="ready")
             case "qualification":
                 right = gold[view.shown.premise]
-                label = right if qualifies else next(one for one in labels if one != right)
+                label = right if qualifies else next(wrong for wrong in labels if wrong != right)
                 return Reply(move={"label": label})
             case "label":
                 return Reply(move={"label": random.choice(labels)})
@@ -134,8 +134,8 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
     assert len(records) == len(items) == 3
     for record in records:
         item = items[record.id]
-        assert record.interpretations == tuple(one.sentence for one in item.candidates)
-        assert record.labels == tuple(one.label for one in item.candidates)
+        assert record.interpretations == tuple(candidate.sentence for candidate in item.candidates)
+        assert record.labels == tuple(candidate.label for candidate in item.candidates)
         assert len(record.original) == WORKERS
         assert {len(votes) for votes in (*record.relabelled, *record.plausible)} == {WORKERS}
     by_hand(made, records)
@@ -144,21 +144,21 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
     again, _, faults = CROWD.read(path)
     assert not faults
     assert crowd_measures(again) == crowd_measures(records)
-    told = run_measures(made.reader, made.study.run_id)["crowd"]
+    logged = run_measures(made.reader, made.study.run_id)["crowd"]
     measures = crowd_measures(records)
-    assert told.measures["kappa, disambiguated"] == measures["kappa_disambiguated"]
-    assert told.counts == {"items": 3}
+    assert logged.measures["kappa, disambiguated"] == measures["kappa_disambiguated"]
+    assert logged.counts == {"items": 3}
     # Who refuses is erased, as who withdraws is.
     benchmark = catalog.find("ambient")
     endings = run_summary(made.reader, benchmark, [made.study.run_id]).endings
     assert endings.statuses == {"aborted": 3, "completed": 3 * WORKERS, "erased": 6}
     # Somebody withdraws afterwards: nothing of theirs is left in any record.
-    first = next(one for one in played_of(made.reader, [made.study.run_id]))
+    first = next(played for played in played_of(made.reader, [made.study.run_id]))
     before = sum(len(record.original) for record in records)
     mine = [
-        one
-        for one in played_of(made.reader, [made.study.run_id])
-        if one.episode.participant_id == first.episode.participant_id
+        played
+        for played in played_of(made.reader, [made.study.run_id])
+        if played.episode.participant_id == first.episode.participant_id
     ]
     await made.sessions.withdraw(first.episode.id)
     statuses = {"aborted": 3, "completed": 3 * WORKERS - len(mine), "erased": 6 + len(mine)}
@@ -181,10 +181,10 @@ def by_hand(made, records):
     endings = made.reader.endings(made.study.run_id)
     ended = sorted((ending.created_at, id) for id, ending in endings.items() if ending.status == "completed")
     for _, episode in ended:
-        said = {turn.payload["kind"]: turn.payload for turn in made.reader.turns(episode)}
+        forms = {turn.payload["kind"]: turn.payload for turn in made.reader.turns(episode)}
         example = made.reader.item(made.reader.episode(episode).item_hash).name.rpartition(".")[0]
         votes[example].append(
-            (said["label"]["answer"], said["plausible"]["answers"], said["relabel"]["answers"])
+            (forms["label"]["answer"], forms["plausible"]["answers"], forms["relabel"]["answers"])
         )
     for record in records:
         mine = votes[record.id]
@@ -252,12 +252,12 @@ async def test_linguists(house, tmp_path):
         assert len(record.workers) == len(record.annotations)
         assert len(record.rewrites) == 2 * len(record.workers)
     assert any(record.discarded for record in records)
-    kept = [record for record in records if not record.discarded]
+    counted = [record for record in records if not record.discarded]
     path = tmp_path / "linguists.jsonl"
-    LINGUISTS.write(path, kept)
+    LINGUISTS.write(path, counted)
     again, _, faults = LINGUISTS.read(path)
     assert not faults
-    assert linguist_measures(again)["kappa_sets"] == linguist_measures(kept)["kappa_sets"]
+    assert linguist_measures(again)["kappa_sets"] == linguist_measures(counted)["kappa_sets"]
     lines = [line for line in form_lines(made.reader, study.run_id) if line["step"] == "annotate"]
     assert len(lines) == 8
     for line in lines:

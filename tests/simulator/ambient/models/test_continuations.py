@@ -39,7 +39,7 @@ def sampled(name: str, odds: list[float | None], *, text: str = " So.") -> Sampl
         name=name,
         sentence=f"sentence {name}",
         continuations=(text,) * len(odds),
-        own=tuple(None if one is None else one - 10 for one in odds),
+        own=tuple(None if value is None else value - 10 for value in odds),
         original=(-10.0,) * len(odds),
     )
 
@@ -67,8 +67,8 @@ def test_items_of_every_flagged_sentence() -> None:
     assert items == continue_items([EXAMPLE], seed=3)
     many = {continue_items([EXAMPLE], seed=seed)[0].distractor for seed in range(9)}
     assert len(many) > 3
-    told = continue_items([EXAMPLE], seed=3, stem=STEMS["instructed"], wanted=5)[0]
-    assert (told.stem, told.wanted, told.max_tokens) == ("Write a story.\n\n", 5, 60)
+    instructed = continue_items([EXAMPLE], seed=3, stem=STEMS["instructed"], wanted=5)[0]
+    assert (instructed.stem, instructed.wanted, instructed.max_tokens) == ("Write a story.\n\n", 5, 60)
 
 
 @pytest.mark.each(
@@ -105,20 +105,23 @@ def test_lists_must_be_aligned() -> None:
 
 def test_estimates_come_from_equally_many_continuations() -> None:
     options = [sampled("y0", [1.0, 3.0]), sampled("d", [1.0, 2.0, 4.0, 8.0, None])]
-    found = kl_options("7", "s", options, seed=1)
-    assert (found.id, found.sentence, found.num_conts) == ("7", "s", 2)
-    assert [(one.name, one.sentence) for one in found.options] == [("y0", "sentence y0"), ("d", "sentence d")]
-    assert found.options[0].kl == 2
+    result = kl_options("7", "s", options, seed=1)
+    assert (result.id, result.sentence, result.num_conts) == ("7", "s", 2)
+    assert [(option.name, option.sentence) for option in result.options] == [
+        ("y0", "sentence y0"),
+        ("d", "sentence d"),
+    ]
+    assert result.options[0].kl == 2
     pairs = {(a + b) / 2 for a in (1, 2, 4, 8) for b in (1, 2, 4, 8) if a != b}
     drawn = {kl_options("7", "s", options, seed=seed).options[1].kl for seed in range(60)}
     assert drawn == pairs
-    assert found == kl_options("7", "s", options, seed=1)
+    assert result == kl_options("7", "s", options, seed=1)
 
 
 def test_an_option_without_continuations_leaves_no_estimates() -> None:
-    found = kl_options("7", "s", [sampled("y0", [1.0]), sampled("d", [2.0], text=".")], seed=1)
-    assert found.num_conts == 0
-    assert [one.kl for one in found.options] == [None, None]
+    result = kl_options("7", "s", [sampled("y0", [1.0]), sampled("d", [2.0], text=".")], seed=1)
+    assert result.num_conts == 0
+    assert [option.kl for option in result.options] == [None, None]
     assert kl_options("7", "s", [], seed=0).options == ()
 
 
@@ -139,21 +142,21 @@ def test_measures_and_both_baselines() -> None:
         record(1.0, 2.5, 2.5, id="3", num_conts=40),
         record(0.0, 1.0, 2.0, 3.0),
     ]
-    found = continuation_measures(records, [EXAMPLE, Example(id="5", premise="p", hypothesis="h")])
-    assert (found["accuracy"].value, found["accuracy"].n, *found["right"]) == (0.5, 4, 2, 4)
-    assert (found["ids"]["missing"], found["ids"]["tied"]) == (["2"], ["3"])
-    assert found["random"].value == pytest.approx((3 / 3 + 1 / 4) / 4)
-    assert found["random_examples"].value == pytest.approx(1 / 4)
-    assert found["random_examples"].n == 1
-    assert (found["num_conts_min"].value, found["num_conts_mean"].value) == (40, 85)
-    assert found["options"] == {2: 3, 3: 1}
+    measures = continuation_measures(records, [EXAMPLE, Example(id="5", premise="p", hypothesis="h")])
+    assert (measures["accuracy"].value, measures["accuracy"].n, *measures["right"]) == (0.5, 4, 2, 4)
+    assert (measures["ids"]["missing"], measures["ids"]["tied"]) == (["2"], ["3"])
+    assert measures["random"].value == pytest.approx((3 / 3 + 1 / 4) / 4)
+    assert measures["random_examples"].value == pytest.approx(1 / 4)
+    assert measures["random_examples"].n == 1
+    assert (measures["num_conts_min"].value, measures["num_conts_mean"].value) == (40, 85)
+    assert measures["options"] == {2: 3, 3: 1}
     assert continuation_measures(records)["random_examples"] is None
 
 
 def test_no_records_make_no_numbers() -> None:
-    found = continuation_measures([])
-    assert found["accuracy"] is found["random"] is found["num_conts_min"].value is None
-    assert found["options"] == {}
+    measures = continuation_measures([])
+    assert measures["accuracy"] is measures["random"] is measures["num_conts_min"].value is None
+    assert measures["options"] == {}
 
 
 def test_histograms_share_their_bins() -> None:

@@ -57,8 +57,8 @@ def test_the_table_is_large_enough() -> None:
 
 
 def test_a_noun_becomes_another_of_its_best_kind() -> None:
-    found = distractor_for("The dog barks.", seed=0, relations=ZOO)
-    assert found == ("The cat barks.", "dog", "cat", "kind", "animal")
+    distractor = distractor_for("The dog barks.", seed=0, relations=ZOO)
+    assert distractor == ("The cat barks.", "dog", "cat", "kind", "animal")
     assert set(texts("The dog barks.", relations=ZOO)) == {"The cat barks."}
 
 
@@ -72,15 +72,15 @@ def test_exactly_one_complete_word_is_replaced() -> None:
 def test_number_and_case_are_kept() -> None:
     assert set(texts("Dogs bark.", relations=ZOO)) == {"Cats bark."}
     assert set(texts("It is a DOG!", relations=ZOO)) == {"It is a CAT!"}
-    found = texts("They saw two mice.")
-    assert "They saw two mice." not in found
-    assert all(text.endswith("s.") or text.split()[-1] in ("sheep.", "deer.", "moose.") for text in found)
+    variants = texts("They saw two mice.")
+    assert "They saw two mice." not in variants
+    assert all(text.endswith("s.") or text.split()[-1] in ("sheep.", "deer.", "moose.") for text in variants)
 
 
 def test_names_become_names() -> None:
-    found = texts("We met in Paris.")
-    assert all(text.removeprefix("We met in ")[0].isupper() for text in found)
-    assert len(found) > 5
+    variants = texts("We met in Paris.")
+    assert all(text.removeprefix("We met in ")[0].isupper() for text in variants)
+    assert len(variants) > 5
     # In small letters a name's word is what else it is; at the beginning, too.
     assert {distractor_for("A turkey ran.", seed=seed).kind for seed in range(9)} == {"bird"}
     assert {distractor_for("They ate in Turkey.", seed=seed).kind for seed in range(9)} == {"country"}
@@ -90,16 +90,16 @@ def test_names_become_names() -> None:
 
 def test_one_noun_is_drawn_and_a_strange_one_leaves_a_pronoun() -> None:
     # The paper's rule draws one noun; the name has no kind here, so a pronoun of the sentence is replaced.
-    found = {distractor_for("He fed Xaver a dog.", seed=seed, relations=ZOO).step for seed in range(20)}
-    assert found == {"kind", "pronoun"}
+    steps = {distractor_for("He fed Xaver a dog.", seed=seed, relations=ZOO).step for seed in range(20)}
+    assert steps == {"kind", "pronoun"}
     tried = [
         distractor_for("He fed Xaver a dog.", seed=s, rule="reference", relations=ZOO) for s in range(20)
     ]
-    assert {one.step for one in tried} == {"kind"}
+    assert {distractor.step for distractor in tried} == {"kind"}
 
 
 @pytest.mark.each(
-    ("sentence", "wanted"),
+    ("sentence", "expected"),
     [
         ("I agree.", {"We agree.", "You agree."}),
         ("It was as I said.", {"It was as we said.", "It was as you said."}),
@@ -108,8 +108,8 @@ def test_one_noun_is_drawn_and_a_strange_one_leaves_a_pronoun() -> None:
         ("He'll agree.", {"She'll agree.", "They'll agree."}),
     ],
 )
-def test_a_pronoun_becomes_another_of_its_group(sentence: str, wanted: set[str]) -> None:
-    assert set(texts(sentence, relations=ZOO)) == wanted
+def test_a_pronoun_becomes_another_of_its_group(sentence: str, expected: set[str]) -> None:
+    assert set(texts(sentence, relations=ZOO)) == expected
 
 
 def test_the_last_resort() -> None:
@@ -119,8 +119,8 @@ def test_the_last_resort() -> None:
         "The Bx met the Corgi.",
     }
     assert set(texts("It is hot.", relations=ZOO)) == {"It is corgi."}
-    found = distractor_for("So be it.", seed=0, relations=ZOO)
-    assert (found.step, found.kind) == ("last_resort", "")
+    distractor = distractor_for("So be it.", seed=0, relations=ZOO)
+    assert (distractor.step, distractor.kind) == ("last_resort", "")
     with pytest.raises(InputError, match="contains no word"):
         distractor_for("1 + 1 = 2!", seed=0)
 
@@ -133,13 +133,13 @@ def test_verbs_are_distinguished_from_nouns_by_the_preceding_word() -> None:
 
 def test_the_reference_rule() -> None:
     # The best-weighted member of all kinds, not a random one of the best kind.
-    found = distractor_for("The dog barks at Paris.", seed=1, rule="reference", relations=ZOO)
+    distractor = distractor_for("The dog barks at Paris.", seed=1, rule="reference", relations=ZOO)
     dog = "The pal barks at paris."
-    assert {one for one in texts("The dog barks at Paris.", rule="reference", relations=ZOO)} == {
+    assert {variant for variant in texts("The dog barks at Paris.", rule="reference", relations=ZOO)} == {
         dog,
         "The dog barks at rome.",
     }
-    assert found.text[0] == "T"
+    assert distractor.text[0] == "T"
     # First substring, and all other letters small.
     assert set(texts("Dogma: I and NASA like a dog.", rule="reference", relations=ZOO)) >= {
         "Dogma: i and nasa like a pal."
@@ -151,7 +151,7 @@ def test_the_reference_rule() -> None:
 
 
 @pytest.mark.each(
-    ("one", "many"),
+    ("noun", "many"),
     [
         ("dog", "dogs"),
         ("box", "boxes"),
@@ -161,8 +161,8 @@ def test_the_reference_rule() -> None:
         ("sheep", "sheep"),
     ],
 )
-def test_plurals(one: str, many: str) -> None:
-    assert plural(one) == many
+def test_plurals(noun: str, many: str) -> None:
+    assert plural(noun) == many
 
 
 def test_every_noun_of_the_table_is_found_again_by_its_plural() -> None:
@@ -180,13 +180,13 @@ def test_every_noun_of_the_table_is_found_again_by_its_plural() -> None:
 )
 def test_any_text_has_one_or_no_word(text: str, seed: int) -> None:
     try:
-        found = distractor_for(text, seed=seed)
+        distractor = distractor_for(text, seed=seed)
     except InputError:
         assert not any(sign.isalpha() for sign in text)
         return
-    assert found == distractor_for(text, seed=seed)
-    assert found.word in text
-    assert found.text.count(found.replacement) >= 1
+    assert distractor == distractor_for(text, seed=seed)
+    assert distractor.word in text
+    assert distractor.text.count(distractor.replacement) >= 1
 
 
 RAW = (
@@ -209,10 +209,10 @@ RAW = (
 def test_relations_of_a_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / "relations"
     path.write_bytes(text.encode())
-    found = read_relations(path)
-    assert found.kinds == {"dog": {"animal": 4}, "cat": {"animal": 1}}
-    assert found.members == {"animal": {"dog": 4, "cat": 1}}
-    assert distractor_for("My dog is here.", seed=0, relations=found).text == "My cat is here."
+    from_file = read_relations(path)
+    assert from_file.kinds == {"dog": {"animal": 4}, "cat": {"animal": 1}}
+    assert from_file.members == {"animal": {"dog": 4, "cat": 1}}
+    assert distractor_for("My dog is here.", seed=0, relations=from_file).text == "My cat is here."
 
 
 def test_kinds_of_several_words(tmp_path: Path) -> None:

@@ -63,12 +63,12 @@ def test_scores_are_means_over_items_whatever_was_written() -> None:
 
 
 def test_patterns_are_reported_both_ways() -> None:
-    found = generation_measures((RECORD, COPIES, RESTATES, SILENT, CHATTY))
-    assert found["pattern_empty"].value == pytest.approx(2 / 5)
-    assert found["pattern_copied"].value == pytest.approx(2 / 4)
-    assert found["pattern_copied"].n == 4
-    assert found["pattern_restated"].value == pytest.approx(3 / 5)
-    assert found["pattern_restated_found"].value == pytest.approx(1 / 5)
+    measures = generation_measures((RECORD, COPIES, RESTATES, SILENT, CHATTY))
+    assert measures["pattern_empty"].value == pytest.approx(2 / 5)
+    assert measures["pattern_copied"].value == pytest.approx(2 / 4)
+    assert measures["pattern_copied"].n == 4
+    assert measures["pattern_restated"].value == pytest.approx(3 / 5)
+    assert measures["pattern_restated_found"].value == pytest.approx(1 / 5)
 
 
 def test_both_parsers_are_reported() -> None:

@@ -13,18 +13,18 @@ TRUE, FALSE, OPEN = (VERBALIZERS[label] for label in ("entailment", "contradicti
 def test_two_labelled_rewrites() -> None:
     text = f"1. It rains now. {TRUE}\n2. It rains often. {OPEN}"
     for parser in ("reference", "robust"):
-        found = parse(text, parser)
-        assert found.rewrites == {"entailment": "It rains now.", "neutral": "It rains often."}
-        assert found.warnings == ()
+        parsed = parse(text, parser)
+        assert parsed.rewrites == {"entailment": "It rains now.", "neutral": "It rains often."}
+        assert parsed.warnings == ()
 
 
 @pytest.mark.each(
     "text", [f"It rains. {TRUE}", f"1) It rains. {TRUE}", "1.", f"2. A {TRUE}", f"1.\nA {TRUE}"]
 )
 def test_reference_wants_its_beginning(text: str) -> None:
-    found = parse(text)
-    assert found.rewrites == {}
-    assert found.warnings == ("no_list",)
+    parsed = parse(text)
+    assert parsed.rewrites == {}
+    assert parsed.warnings == ("no_list",)
 
 
 def test_nothing_written() -> None:
@@ -42,12 +42,12 @@ def test_reference_deletes_line_feeds_without_a_blank() -> None:
 
 def test_reference_splits_at_the_first_of_doubled_separators() -> None:
     text = f"1. Look at page 2. It is long. {TRUE}\n2. B {FALSE}"
-    found = parse(text)
-    assert found.rewrites == {
+    parsed = parse(text)
+    assert parsed.rewrites == {
         "entailment": "It is long. 2. B " + FALSE,
         "contradiction": f"It is long. {TRUE}2. B",
     }
-    assert found.warnings == ("separator_repeated", "no_verdict", "several_verdicts")
+    assert parsed.warnings == ("separator_repeated", "no_verdict", "several_verdicts")
     assert parse(text, "robust").rewrites == {
         "entailment": "Look at page 2. It is long.",
         "contradiction": "B",
@@ -56,17 +56,17 @@ def test_reference_splits_at_the_first_of_doubled_separators() -> None:
 
 def test_the_third_separator_counts_in_the_second_part_only() -> None:
     text = f"1. See 3. A {TRUE}\n2. B {FALSE}\n3. C {OPEN}"
-    found = parse(text)
-    assert found.rewrites == {"entailment": "See 3. A", "contradiction": "B", "neutral": "C"}
-    assert found.warnings == ()
+    parsed = parse(text)
+    assert parsed.rewrites == {"entailment": "See 3. A", "contradiction": "B", "neutral": "C"}
+    assert parsed.warnings == ()
 
 
 def test_a_later_rewrite_of_a_label_counts() -> None:
     text = f"1. A {TRUE}\n2. B {TRUE}"
     for parser in ("reference", "robust"):
-        found = parse(text, parser)
-        assert found.rewrites == {"entailment": "B"}
-        assert found.warnings == ("label_repeated",)
+        parsed = parse(text, parser)
+        assert parsed.rewrites == {"entailment": "B"}
+        assert parsed.warnings == ("label_repeated",)
 
 
 def test_a_verdict_anywhere_in_a_piece_is_taken_out() -> None:
@@ -93,13 +93,13 @@ def test_robust_takes_any_number_of_items_and_sloppy_verdicts() -> None:
         "Sure:\n 1) A is so.   then the claim is TRUE\r\n2. B\r\nis so. Then the claim is false .\n"
         "3. In 3.5 days. Then the claim\nis inconclusive\n4. D"
     )
-    found = parse(text, "robust")
-    assert found.rewrites == {
+    parsed = parse(text, "robust")
+    assert parsed.rewrites == {
         "entailment": "A is so.",
         "contradiction": "B is so.",
         "neutral": "In 3.5 days.",
     }
-    assert found.warnings == ("no_verdict",)
+    assert parsed.warnings == ("no_verdict",)
 
 
 def test_robust_does_not_split_inside_lines() -> None:
@@ -113,14 +113,16 @@ WORDS = st.text("ab c", min_size=1, max_size=12).filter(lambda text: text == tex
 
 @given(st.lists(st.tuples(WORDS, st.sampled_from(LABELS)), min_size=1, max_size=3))
 def test_prompts_are_read_back(items: list[tuple[str, Label]]) -> None:
-    text = "\n".join(f"{place}. {one} {VERBALIZERS[label]}" for place, (one, label) in enumerate(items, 1))
-    wanted = {label: one for one, label in items}
-    assert parse(text).rewrites == wanted
-    assert parse(text, "robust").rewrites == wanted
+    text = "\n".join(
+        f"{place}. {rewrite} {VERBALIZERS[label]}" for place, (rewrite, label) in enumerate(items, 1)
+    )
+    expected = {label: rewrite for rewrite, label in items}
+    assert parse(text).rewrites == expected
+    assert parse(text, "robust").rewrites == expected
 
 
 @given(st.text(st.sampled_from("123. \nab") | st.characters(), max_size=60))
 def test_any_text_can_be_read(text: str) -> None:
     for parser in ("reference", "robust"):
-        found = parse(text + TRUE, parser)
-        assert set(found.warnings) <= set(PARSE_WARNINGS)
+        parsed = parse(text + TRUE, parser)
+        assert set(parsed.warnings) <= set(PARSE_WARNINGS)

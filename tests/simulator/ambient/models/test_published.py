@@ -56,7 +56,9 @@ def test_gold_rewrites_and_worked_examples_are_those_of_the_dataset(
 ) -> None:
     _, records = generated
     assert gold_differences(records, test_split) == set()
-    texts = {(one.premise, one.hypothesis, one.disambiguations): one.id for one in test_split if one.xor}
+    texts = {
+        (pair.premise, pair.hypothesis, pair.disambiguations): pair.id for pair in test_split if pair.xor
+    }
     for record in records:
         read = read_prompt(record.prompt)
         ids = [texts[shot.premise, shot.hypothesis, shot.disambiguations] for shot in read.shots]
@@ -99,7 +101,9 @@ def test_prompts_of_statements(
         assert record.disambiguation == rewrite.rpartition(": ")[2].strip()
         assert record.answer == right_answer(record.template)
         seen.add((record.id, record.side, rewrite, record.template))
-    items = {(one.id, side, text) for one in test_split for side in one.sides for text in one.rewrites(side)}
+    items = {
+        (pair.id, side, text) for pair in test_split for side in pair.sides for text in pair.rewrites(side)
+    }
     assert seen == {(*item, template) for item in items for template in range(4)}
 
 

@@ -41,8 +41,8 @@ def four(
 
 
 def test_statements_and_prompts() -> None:
-    found = [statement(template, "A {x}.", "D.") for template in range(4)]
-    assert found == [
+    statements = [statement(template, "A {x}.", "D.") for template in range(4)]
+    assert statements == [
         "A {x}. This may mean: D.",
         "A {x}. This does not necessarily mean: D.",
         "A {x}. This cannot mean: D.",
@@ -55,9 +55,9 @@ def test_statements_and_prompts() -> None:
 def test_scores_are_compared_strictly() -> None:
     assert read_scores(-1.0, -2.0).prediction is True
     assert read_scores(-1.0, -1.0).prediction is False
-    found = read_scores(math.log(0.2), math.log(0.3))
-    assert found.prediction is False
-    assert found.mass == pytest.approx(0.5)
+    reading = read_scores(math.log(0.2), math.log(0.3))
+    assert reading.prediction is False
+    assert reading.mass == pytest.approx(0.5)
     for pair in ((None, -1.0), (-1.0, None), (math.nan, -1.0)):
         assert read_scores(*pair) == Reading(None)
 
@@ -116,9 +116,9 @@ def test_pairs_of_rewrites_that_cannot_both_be_the_only_reading() -> None:
     assert inconsistent_pairs(second_only, "reference") == (0, 1)
     three = [*both, *four("c", only)]
     assert inconsistent_pairs(three) == (3, 3)
-    found = true_false_measures(three)["inconsistent"]
-    assert (found.value, found.high, found.n) == (1, 1, 3)
-    assert found.low == pytest.approx(wilson(1, 1).low)  # one sentence
+    share = true_false_measures(three)["inconsistent"]
+    assert (share.value, share.high, share.n) == (1, 1, 3)
+    assert share.low == pytest.approx(wilson(1, 1).low)  # one sentence
 
 
 def test_sentences_are_distinguished_by_side_and_example() -> None:

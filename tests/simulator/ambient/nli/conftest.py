@@ -28,8 +28,8 @@ def sentence_pair(number: int) -> tuple[str, str, str]:
     """Return a pair whose label depends on one word, so that a tiny model can learn it."""
     label = LABELS[number % 3]
     noun = NOUNS[number % len(NOUNS)]
-    said = {"entailment": "certainly", "neutral": "perhaps", "contradiction": "never"}[label]
-    return f"the {noun} sleeps .", f"the {noun} {said} rests .", label
+    adverb = {"entailment": "certainly", "neutral": "perhaps", "contradiction": "never"}[label]
+    return f"the {noun} sleeps .", f"the {noun} {adverb} rests .", label
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def causal(tmp_path_factory) -> Path:
 def ambient(tmp_path_factory) -> Path:
     """Return a folder with dev and test examples in the published format, some of them ambiguous."""
     folder = tmp_path_factory.mktemp("data")
-    for split, some in (("dev", range(12)), ("test", range(12, 30))):
-        rows = [json.dumps(_example(number)) for number in some]
+    for split, numbers in (("dev", range(12)), ("test", range(12, 30))):
+        rows = [json.dumps(_example(number)) for number in numbers]
         (folder / f"{split}.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder
 

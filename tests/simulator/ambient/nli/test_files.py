@@ -40,7 +40,7 @@ def test_predictions_are_read_as_published_and_written_back(tmp_path):
     ]
     read = NLI_PREDICTIONS.read(written(tmp_path / "predictions.jsonl", *rows))
     assert read.faults == ()
-    assert [(one.id, one.gold, one.predicted) for one in read.rows] == [
+    assert [(row.id, row.gold, row.predicted) for row in read.rows] == [
         ("7", {"entailment", "neutral"}, frozenset()),
         ("1_c", {"neutral"}, {"contradiction", "neutral"}),
     ]
@@ -153,7 +153,7 @@ def test_logits_come_back_as_they_were_written(tmp_path, scores):
 def test_bad_logits_are_named_and_the_rest_kept(tmp_path, row, message):
     good = line(pair=0, logits={"contradiction": 1.0, "entailment": 2.0, "neutral": 3.0})
     read = read_logits(written(tmp_path / "dev_logits.jsonl", good, row))
-    assert [one.scores for one in read.rows] == [(1.0, 2.0, 3.0)]
+    assert [good_pair.scores for good_pair in read.rows] == [(1.0, 2.0, 3.0)]
     assert len(read.faults) == 1
     assert message in read.faults[0].message
 

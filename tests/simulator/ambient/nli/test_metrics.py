@@ -46,14 +46,14 @@ def f1_by_label(pairs):
 
 @given(st.lists(st.tuples(any_set, any_set), min_size=1, max_size=20))
 def test_f1_counts_each_label_separately(pairs):
-    found = f1_by_label(pairs)
+    by_label = f1_by_label(pairs)
     for label in LABELS:
-        hits = sum(label in one and label in two for one, two in pairs)
+        hits = sum(label in gold_set and label in predicted_set for gold_set, predicted_set in pairs)
         given, gold = (sum(label in pair[at] for pair in pairs) for at in (0, 1))
         precision, recall = hits / given if given else 0, hits / gold if gold else 0
         expected = 2 * precision * recall / (precision + recall) if hits else 0
-        assert found[label] == pytest.approx(expected)
-    assert measured(pairs).f1.value == pytest.approx(sum(found.values()) / 3)
+        assert by_label[label] == pytest.approx(expected)
+    assert measured(pairs).f1.value == pytest.approx(sum(by_label.values()) / 3)
 
 
 def test_a_label_never_predicted_or_never_gold_has_f1_zero():
@@ -65,9 +65,9 @@ def test_a_label_never_predicted_or_never_gold_has_f1_zero():
 
 
 def test_an_empty_set_is_wrong_and_counted():
-    found = nli_measures([record(N, N, ()), record(N, frozenset(), ())])
-    assert (found.em.value, found.empty, found.n) == (0.5, 1, 2)
-    assert found.f1_by_label["neutral"].value == pytest.approx(2 / 3)
+    measures = nli_measures([record(N, N, ()), record(N, frozenset(), ())])
+    assert (measures.em.value, measures.empty, measures.n) == (0.5, 1, 2)
+    assert measures.f1_by_label["neutral"].value == pytest.approx(2 / 3)
 
 
 def test_a_group_is_right_when_the_original_and_every_reading_are():
@@ -76,10 +76,10 @@ def test_a_group_is_right_when_the_original_and_every_reading_are():
     one_off = record(both, both, (E, both), ("entailment", "neutral"))
     original_off = record(both, E, (E, N), ("entailment", "neutral"))
     plain = record(C, C, ())
-    found = nli_measures([right, one_off, original_off, plain])
-    assert found.group_em.value == 0.5
-    assert found.em.value == 0.75
-    assert found.group_em.n == 4
+    measures = nli_measures([right, one_off, original_off, plain])
+    assert measures.group_em.value == 0.5
+    assert measures.em.value == 0.75
+    assert measures.group_em.n == 4
 
 
 def test_without_readings_there_is_no_group_exact_match():
@@ -88,38 +88,38 @@ def test_without_readings_there_is_no_group_exact_match():
 
 def test_intervals_hold_the_estimate_and_come_out_the_same_again():
     records = [record(E, E if at % 3 else N, ()) for at in range(60)]
-    found = nli_measures(records)
-    assert found == nli_measures(records)
-    for one in (found.em, found.f1, found.group_em, *found.f1_by_label.values()):
-        assert one.low <= one.value <= one.high
-    assert found.em.low < found.em.value < found.em.high
+    measures = nli_measures(records)
+    assert measures == nli_measures(records)
+    for measure in (measures.em, measures.f1, measures.group_em, *measures.f1_by_label.values()):
+        assert measure.low <= measure.value <= measure.high
+    assert measures.em.low < measures.em.value < measures.em.high
 
 
 def test_intervals_are_those_of_the_bootstrap_of_all_benchmarks():
     records = [record(E, E if at % 3 else N, ()) for at in range(60)]
-    exact = [one.gold == one.predicted for one in records]
+    exact = [row.gold == row.predicted for row in records]
     again = bootstrap_mean(exact, resamples=200)
     assert nli_measures(records, resamples=200).em == pytest.approx(again)
 
 
 def test_seeds_have_mean_sample_deviation_and_median_thresholds():
-    found = seeds_summary([seed(44, 0.4, -3.0), seed(42, 0.2, -1.0), seed(43, 0.3, -1.5)])
-    assert found.seeds == (42, 43, 44)
-    assert found.em == pytest.approx((0.3, 0.1))
-    assert found.group_em == pytest.approx((0.15, 0.05))
-    assert found.threshold == -1.5
+    summary = seeds_summary([seed(44, 0.4, -3.0), seed(42, 0.2, -1.0), seed(43, 0.3, -1.5)])
+    assert summary.seeds == (42, 43, 44)
+    assert summary.em == pytest.approx((0.3, 0.1))
+    assert summary.group_em == pytest.approx((0.15, 0.05))
+    assert summary.threshold == -1.5
     assert seeds_summary([seed(42, 0.2)]).em == (0.2, None)
 
 
 def test_medians_of_intervals_are_per_end():
     ends = [((0.1, 0.9), (0.5, 0.6)), ((0.3, 0.7), (0.4, 0.8)), ((0.2, 1.0), (0.6, 0.7))]
-    found = seeds_summary(
+    summary = seeds_summary(
         [
-            seed(at, 0.1, {"entailment": one, "neutral": two, "contradiction": (0.0, 1.0)})
-            for at, (one, two) in enumerate(ends)
+            seed(at, 0.1, {"entailment": first, "neutral": two, "contradiction": (0.0, 1.0)})
+            for at, (first, two) in enumerate(ends)
         ]
     )
-    assert found.threshold == {"contradiction": (0.0, 1.0), "entailment": (0.2, 0.9), "neutral": (0.5, 0.7)}
+    assert summary.threshold == {"contradiction": (0.0, 1.0), "entailment": (0.2, 0.9), "neutral": (0.5, 0.7)}
 
 
 @pytest.mark.each(
@@ -137,9 +137,9 @@ def test_invalid_sets_of_seeds_are_refused(records, message):
 
 
 def test_constant_baselines_by_hand():
-    found = constant_baselines([N, N, E | N, C])
-    assert list(found) == list(CONSTANTS)
-    always_n, always_en, always_all = found.values()
+    baselines = constant_baselines([N, N, E | N, C])
+    assert list(baselines) == list(CONSTANTS)
+    always_n, always_en, always_all = baselines.values()
     assert always_n.em.value == 0.5
     assert always_n.f1.value == pytest.approx((6 / 7) / 3)
     assert always_en.em.value == 0.25

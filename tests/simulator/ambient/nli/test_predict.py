@@ -54,23 +54,25 @@ def test_classes_are_found_by_name_in_any_order(classifier):
     folder = classifier(["ENTAILMENT", "neutral", "Contradiction"])
     predictor = load_predictor(folder)
     assert predictor.family == "classifier"
-    for found, row in zip(named(predictor, PAIRS), raw(folder, PAIRS), strict=True):
-        assert list(found) == list(LABELS)
-        assert found["entailment"] == pytest.approx(row[0], abs=1e-5)
-        assert found["neutral"] == pytest.approx(row[1], abs=1e-5)
-        assert found["contradiction"] == pytest.approx(row[2], abs=1e-5)
-    for found in predictor.probabilities(PAIRS):
-        assert sum(found.values()) == pytest.approx(1)
+    for by_label, row in zip(named(predictor, PAIRS), raw(folder, PAIRS), strict=True):
+        assert list(by_label) == list(LABELS)
+        assert by_label["entailment"] == pytest.approx(row[0], abs=1e-5)
+        assert by_label["neutral"] == pytest.approx(row[1], abs=1e-5)
+        assert by_label["contradiction"] == pytest.approx(row[2], abs=1e-5)
+    for by_label in predictor.probabilities(PAIRS):
+        assert sum(by_label.values()) == pytest.approx(1)
 
 
 def test_a_multilabel_model_has_a_probability_for_each_label_by_itself(classifier):
     folder = classifier(list(LABELS), problem_type="multi_label_classification")
     predictor = load_predictor(folder)
     assert predictor.family == "multilabel"
-    for logits, found in zip(named(predictor, PAIRS), predictor.probabilities(PAIRS), strict=True):
-        assert found == {label: pytest.approx(1 / (1 + math.exp(-logit))) for label, logit in logits.items()}
+    for logits, by_label in zip(named(predictor, PAIRS), predictor.probabilities(PAIRS), strict=True):
+        assert by_label == {
+            label: pytest.approx(1 / (1 + math.exp(-logit))) for label, logit in logits.items()
+        }
     (folder / "nli.json").write_text(json.dumps({"family": "distributional"}))
-    assert load_predictor(folder).probabilities(PAIRS) != pytest.approx(found)
+    assert load_predictor(folder).probabilities(PAIRS) != pytest.approx(by_label)
     (paraphrase,) = score_paraphrases(predictor, PAIRS[0][0], (PAIRS[0][1],))
     assert paraphrase.score == sorted(paraphrase.probabilities.values())[1]
 
@@ -79,15 +81,15 @@ def test_a_classifier_over_sets_needs_no_threshold(classifier):
     names = sorted(SET_NAMES, reverse=True)
     predictor = load_predictor(classifier(names))
     assert predictor.family == "set"
-    for pair, found, shares in zip(
+    for pair, predicted, shares in zip(
         PAIRS, predictor.label_sets(PAIRS), predictor.probabilities(PAIRS), strict=True
     ):
         (logits,) = named(predictor, [pair])
-        assert format_labels(found) == max(logits, key=lambda name: logits[name])
+        assert format_labels(predicted) == max(logits, key=lambda name: logits[name])
         by_set = dict(zip(logits, softmax([*logits.values()]), strict=True))
         for label in LABELS:
-            wanted = sum(by_set[format_labels(one)] for one in LABEL_SETS if label in one)
-            assert shares[label] == pytest.approx(wanted)
+            expected = sum(by_set[format_labels(labels)] for labels in LABEL_SETS if label in labels)
+            assert shares[label] == pytest.approx(expected)
 
 
 def test_one_number_is_a_regression(classifier):
@@ -104,16 +106,16 @@ def test_a_threshold_is_given_tuned_or_missed(classifier):
     with pytest.raises(InputError, match="has no threshold"):
         predictor.label_sets(PAIRS)
     (folder / "nli.json").write_text(json.dumps({"family": "multilabel", "threshold": -1.5}))
-    told = load_predictor(folder)
-    assert (told.family, told.threshold) == ("multilabel", -1.5)
+    tuned = load_predictor(folder)
+    assert (tuned.family, tuned.threshold) == ("multilabel", -1.5)
 
 
 def test_order_and_company_do_not_matter(classifier):
     predictor = load_predictor(classifier(list(LABELS)))
     many = [(f"the {noun} sleeps .", "the cat rests ." * (1 + at % 3)) for at, noun in enumerate("abcdefg")]
     together = predictor.scores(many)
-    for pair, found in zip(many, together, strict=True):
-        assert predictor.scores([pair])[0] == pytest.approx(found, abs=1e-5)
+    for pair, expected in zip(many, together, strict=True):
+        assert predictor.scores([pair])[0] == pytest.approx(expected, abs=1e-5)
     assert predictor.scores([]) == []
 
 

@@ -59,9 +59,9 @@ def rows_of(output):
 
 
 def test_published_folders_give_the_tables(published):
-    found = score(published)
-    assert found.exit_code == 0
-    assert "roberta-large-wanli-set: 1545 examples, 0 with an empty set" in found.output
+    result = score(published)
+    assert result.exit_code == 0
+    assert "roberta-large-wanli-set: 1545 examples, 0 with an empty set" in result.output
     for cells in (
         ("roberta-large-mnli", "5", "25.3 (1.8)", "68.0 (0.9)", "4.0 (2.5)"),
         ("roberta-large-wanli", "5", "30.8 (3.8)", "71.4 (0.3)", "10.1 (7.9)"),
@@ -73,9 +73,9 @@ def test_published_folders_give_the_tables(published):
         ("binary_models", "-2.22"),
     ):
         joined = "  ".join(cells)
-        lines = ["  ".join(line.split("  ")) for line in found.output.splitlines()]
+        lines = ["  ".join(line.split("  ")) for line in result.output.splitlines()]
         assert any(_in_order(line, cells) for line in lines), joined
-    assert "always N " in found.output and "always E+N+C" in found.output
+    assert "always N " in result.output and "always E+N+C" in result.output
 
 
 def _in_order(line, cells):
@@ -102,13 +102,13 @@ def test_json_and_csv_have_every_digit(published):
 
 
 def test_logits_of_dev_tune_and_those_of_test_are_scored(tmp_path):
-    found = score(logits(tmp_path / "mine"), "--json")
-    row = rows_of(found.output)["mine"]
+    result = score(logits(tmp_path / "mine"), "--json")
+    row = rows_of(result.output)["mine"]
     # Above -1 lie: E alone, both, on dev; so on test both of 3 and of 4.
     assert (row["em"]["value"], row["group_em"]["value"], row["examples"]) == (0.5, 0.5, 2)
-    tables = json.loads(found.output)
+    tables = json.loads(result.output)
     assert tables["table_11"]["rows"] == [{"model": "mine", "threshold": -1.0, "paper": None}]
-    assert rows_of(found.output)["always N"]["em"]["value"] == 0.5
+    assert rows_of(result.output)["always N"]["em"]["value"] == 0.5
 
 
 def test_thresholds_have_full_precision(tmp_path):
@@ -119,9 +119,9 @@ def test_thresholds_have_full_precision(tmp_path):
     write_seed(
         tmp_path / "other", SeedRecord(model="o", seed=42, em=0.5, f1=0.5, group_em=0.5, threshold=-1.23456)
     )
-    told = json.loads(score(tmp_path, "--json").stdout)["table_11"]
-    assert told["columns"] == ["model", "threshold", "paper"]
-    rows = {row["model"]: row for row in told["rows"]}
+    table = json.loads(score(tmp_path, "--json").stdout)["table_11"]
+    assert table["columns"] == ["model", "threshold", "paper"]
+    rows = {row["model"]: row for row in table["rows"]}
     assert rows["other"]["threshold"] == -1.23456
     median = (0.123456789 + 0.2) / 2
     assert rows["roberta-large-unli"]["threshold"] == {
@@ -155,10 +155,10 @@ def test_without_stored_scores_those_of_the_logits_are_summed_up(tmp_path):
 
 def test_logits_of_originals_only_give_no_group_score(tmp_path):
     logits(tmp_path / "m" / "seed42", [pair("4", 0, (-3.0, -2.0, 1.0), E | N)])
-    found = score(tmp_path, "--json")
-    row = rows_of(found.stdout)["m, seed 42"]
+    result = score(tmp_path, "--json")
+    row = rows_of(result.stdout)["m, seed 42"]
     assert (row["em"]["value"], row["group_em"]) == (0.0, None)
-    assert "no group EM" in found.stderr
+    assert "no group EM" in result.stderr
 
 
 def test_predictions_are_matched_with_their_seed(published, tmp_path):
@@ -168,9 +168,9 @@ def test_predictions_are_matched_with_their_seed(published, tmp_path):
     em, f1 = rows[folder.name]["em"]["value"], rows[folder.name]["f1"]["value"]
     write_seed(folder, SeedRecord(model="x", seed=42, em=em, f1=f1, group_em=0.3))
     write_seed(folder, SeedRecord(model="x", seed=43, em=0.4, f1=f1, group_em=0.3))
-    found = score(folder, "--json").output
-    assert json.loads(found)["checks"] == [f"{folder / 'predictions.jsonl'}: agrees with seed 42"]
-    shown = rows_of(found)
+    printed = score(folder, "--json").output
+    assert json.loads(printed)["checks"] == [f"{folder / 'predictions.jsonl'}: agrees with seed 42"]
+    shown = rows_of(printed)
     assert shown[folder.name]["runs"] == 2
     assert shown[f"{folder.name}: predictions"]["paper_em_mean"] == pytest.approx(0.436)
 
@@ -184,10 +184,10 @@ def test_bad_files_are_named_and_the_rest_is_scored(tmp_path):
     logits(tmp_path / "gap", gapped)
     (tmp_path / "empty").mkdir()
     names = ("m", "mine.jsonl", "gap", "empty", "gap/dev_logits.jsonl", "nowhere.jsonl")
-    found = score(*(tmp_path / name for name in names), "--json")
-    assert found.exit_code == 0
-    told = json.loads(found.stdout)
-    assert {row["model"] for row in told["table_5"]["rows"]} >= {"m", "mine"}
+    result = score(*(tmp_path / name for name in names), "--json")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert {row["model"] for row in report["table_5"]["rows"]} >= {"m", "mine"}
     for part in (
         "seed43.json: is not JSON",
         "mine.jsonl:2: task 2: premise is missing",
@@ -196,14 +196,14 @@ def test_bad_files_are_named_and_the_rest_is_scored(tmp_path):
         "needs both dev and test logits",
         "nowhere.jsonl: cannot be read",
     ):
-        assert any(part in problem for problem in told["problems"]), (part, told["problems"])
-        assert part in found.stderr
+        assert any(part in problem for problem in report["problems"]), (part, report["problems"])
+        assert part in result.stderr
 
 
 def test_where_nothing_is_scored_the_exit_code_says_so(tmp_path):
-    found = score(tmp_path)
-    assert found.exit_code == 1
-    assert "contains no results" in found.stderr
+    result = score(tmp_path)
+    assert result.exit_code == 1
+    assert "contains no results" in result.stderr
 
 
 def test_logits_without_labels_take_them_from_the_data(tmp_path, ambient):
@@ -214,16 +214,18 @@ def test_logits_without_labels_take_them_from_the_data(tmp_path, ambient):
     folder.mkdir()
     for split in ("dev", "test"):
         pairs = example_pairs(load_examples(str(ambient), split))
-        scores = [(float("never" in one.hypothesis), 0.5, 0.25) for one in pairs]
+        scores = [(float("never" in pair.hypothesis), 0.5, 0.25) for pair in pairs]
         bare = [
-            PairScores(id=row.id, pair=row.pair, premise=row.premise, hypothesis=row.hypothesis, scores=one)
-            for row, one in zip(pairs, scores, strict=True)
+            PairScores(
+                id=row.id, pair=row.pair, premise=row.premise, hypothesis=row.hypothesis, scores=values
+            )
+            for row, values in zip(pairs, scores, strict=True)
         ]
         NLI_LOGITS.write(folder / f"{split}_logits.jsonl", bare)
         NLI_LOGITS.write(tmp_path / "with" / f"{split}_logits.jsonl", with_scores(pairs, scores))
     bare, labelled = score(folder, "--data", ambient, "--json"), score(tmp_path / "with", "--json")
-    one, two = rows_of(bare.stdout)["m"], rows_of(labelled.stdout)["with"]
-    assert {**one, "model": ""} == {**two, "model": ""}
+    first, second = rows_of(bare.stdout)["m"], rows_of(labelled.stdout)["with"]
+    assert {**first, "model": ""} == {**second, "model": ""}
     other = score(folder, "--json")
     assert other.exit_code == 1 and "name its data with --data" in other.stderr
 

@@ -35,25 +35,25 @@ def f1(predicted: list[bool], truth: list[bool]) -> Fraction:
 
 
 def slow_threshold(logits, gold):
-    best, found = Fraction(-1), None
+    best, threshold = Fraction(-1), None
     for row in logits:
         for candidate in row:
             score = sum(
-                f1([one[at] > candidate for one in logits], [label in some for some in gold])
+                f1([scores[at] > candidate for scores in logits], [label in labels for labels in gold])
                 for at, label in enumerate(LABELS)
             )
             if score > best:
-                best, found = score, candidate
-    return found
+                best, threshold = score, candidate
+    return threshold
 
 
 def slow_interval(numbers, truth, pairs):
-    best, found = Fraction(-1), None
+    best, interval = Fraction(-1), None
     for low, high in (permutations if pairs == "all" else combinations)(numbers, 2):
-        score = f1([low <= one <= high for one in numbers], truth)
+        score = f1([low <= number <= high for number in numbers], truth)
         if low < high and score > best:
-            best, found = score, (low, high)
-    return found
+            best, interval = score, (low, high)
+    return interval
 
 
 @settings(max_examples=60, deadline=None)
@@ -67,12 +67,12 @@ def test_one_threshold_has_the_best_macro_f1(rows):
 @given(values, st.sampled_from(["all", "reference"]))
 def test_each_interval_has_the_best_f1_of_its_label(rows, pairs):
     given, gold = [row[0] for row in rows], [row[1] for row in rows]
-    slow = {label: slow_interval(given, [label in one for one in gold], pairs) for label in LABELS}
+    slow = {label: slow_interval(given, [label in labels for labels in gold], pairs) for label in LABELS}
     if None in slow.values():
         with pytest.raises(InputError, match="no two dev predictions are in increasing order"):
-            tune_threshold([(one,) for one in given], gold, pairs)
+            tune_threshold([(score,) for score in given], gold, pairs)
     else:
-        assert tune_threshold([(one,) for one in given], gold, pairs) == slow
+        assert tune_threshold([(score,) for score in given], gold, pairs) == slow
 
 
 def test_the_reference_does_not_try_pairs_whose_smaller_value_comes_later():

@@ -59,9 +59,9 @@ def options(encoder, training, ambient, out, *more):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_trains_tunes_scores_and_can_be_loaded(encoder, training, ambient, tmp_path, family):
     out = tmp_path / "my-model"
-    found = train(*options(encoder, training, ambient, out, "--family", family))
-    assert found.exit_code == 0, found.output
-    assert "my-model" in found.output and "Table 5" in found.output
+    result = train(*options(encoder, training, ambient, out, "--family", family))
+    assert result.exit_code == 0, result.output
+    assert "my-model" in result.output and "Table 5" in result.output
     record = read_seed(out / "seed42.json")
     assert (record.threshold is None) == (family == "set")
     assert isinstance(record.threshold, dict) == (family == "regression")
@@ -93,14 +93,14 @@ def test_it_learns(encoder, training, ambient, tmp_path):
 
 
 def test_a_causal_model_can_be_trained_too(causal, training, ambient, tmp_path):
-    found = train(*options(causal, training, ambient, tmp_path / "m"))
-    assert found.exit_code == 0, found.output
+    result = train(*options(causal, training, ambient, tmp_path / "m"))
+    assert result.exit_code == 0, result.output
     predictor = load_predictor(tmp_path / "m" / "seed42")
-    one, two = predictor.scores([("the dog sleeps .", "the cat never rests ."), ("the dog sleeps .", "x")])
+    first, two = predictor.scores([("the dog sleeps .", "the cat never rests ."), ("the dog sleeps .", "x")])
     alone = predictor.scores([("the dog sleeps .", "x")])[0]
     # What stands beside it in a batch is no matter.
     assert two == pytest.approx(alone, abs=1e-5)
-    assert one != pytest.approx(two, abs=1e-3)
+    assert first != pytest.approx(two, abs=1e-3)
 
 
 def test_the_same_seed_learns_the_same(encoder, training, ambient, tmp_path):
@@ -132,8 +132,8 @@ def test_a_seed_that_is_finished_is_not_trained_again(encoder, training, ambient
     before = (out / "seed42" / "model.safetensors").stat().st_mtime_ns
     (out / "seed43").mkdir()
     (out / "seed43" / "half").write_text("left over", encoding="utf-8")
-    found = train(*options(encoder, training, ambient, out, "--seeds", "42,43"))
-    assert "seed 42: EM" in found.output and "(trained before)" in found.output
+    result = train(*options(encoder, training, ambient, out, "--seeds", "42,43"))
+    assert "seed 42: EM" in result.output and "(trained before)" in result.output
     assert (out / "seed42" / "model.safetensors").stat().st_mtime_ns == before
     assert (out / "seed43.json").is_file() and not (out / "seed43" / "half").exists()
 
@@ -173,20 +173,20 @@ def test_the_best_epoch_by_loss_on_held_out_pairs_is_kept(encoder, training):
     assert len(curve.held_out) == 4
     from simulator.ambient.nli.train import mean_loss
 
-    kept = mean_loss(model, tokenizer, pairs[32:], config)
-    assert kept == pytest.approx(min(curve.held_out), rel=1e-5)
+    best = mean_loss(model, tokenizer, pairs[32:], config)
+    assert best == pytest.approx(min(curve.held_out), rel=1e-5)
     assert curve.held_out[curve.best_epoch - 1] == min(curve.held_out)
 
 
 def test_losses_are_those_of_the_families():
     logits = torch.tensor([[0.5, -1.0, 2.0]])
-    wanted = torch.tensor([[0.0, 0.25, 0.75]])
-    shares = [math.exp(one) / sum(map(math.exp, (0.5, -1.0, 2.0))) for one in (0.5, -1.0, 2.0)]
+    target = torch.tensor([[0.0, 0.25, 0.75]])
+    shares = [math.exp(logit) / sum(map(math.exp, (0.5, -1.0, 2.0))) for logit in (0.5, -1.0, 2.0)]
     soft = -(0.25 * math.log(shares[1]) + 0.75 * math.log(shares[2]))
-    assert loss_of(logits, wanted, "distributional").item() == pytest.approx(soft, rel=1e-5)
+    assert loss_of(logits, target, "distributional").item() == pytest.approx(soft, rel=1e-5)
     squares = (0.25 + 1.25**2 + 1.25**2) / 3
-    assert loss_of(logits, wanted, "regression").item() == pytest.approx(squares, rel=1e-5)
-    odds = [1 / (1 + math.exp(-one)) for one in (0.5, -1.0, 2.0)]
+    assert loss_of(logits, target, "regression").item() == pytest.approx(squares, rel=1e-5)
+    odds = [1 / (1 + math.exp(-logit)) for logit in (0.5, -1.0, 2.0)]
     yes_no = -(math.log(1 - odds[0]) + math.log(1 - odds[1]) + math.log(odds[2])) / 3
     asked = torch.tensor([[0.0, 0.0, 1.0]])
     assert loss_of(logits, asked, "multilabel").item() == pytest.approx(yes_no, rel=1e-5)
@@ -200,12 +200,12 @@ def test_a_head_that_the_base_has_is_drawn_anew(encoder, training, ambient, tmp_
     train(*options(encoder, training, ambient, tmp_path / "m", "--family", "classifier"))
     base = str(tmp_path / "m" / "seed42")
     torch.manual_seed(5)
-    one, _ = new_model(base, "multilabel", LABELS, "cpu")
+    fresh, _ = new_model(base, "multilabel", LABELS, "cpu")
     trained = transformers.AutoModelForSequenceClassification.from_pretrained(base)
     assert torch.equal(
-        one.roberta.embeddings.word_embeddings.weight, trained.roberta.embeddings.word_embeddings.weight
+        fresh.roberta.embeddings.word_embeddings.weight, trained.roberta.embeddings.word_embeddings.weight
     )
-    assert not torch.allclose(one.classifier.out_proj.weight, trained.classifier.out_proj.weight)
+    assert not torch.allclose(fresh.classifier.out_proj.weight, trained.classifier.out_proj.weight)
 
 
 @pytest.mark.parametrize(
@@ -242,13 +242,13 @@ def test_data_without_splits_are_split_with_a_message(encoder, training, ambient
     lines = (ambient / "test.jsonl").read_text() + (ambient / "dev.jsonl").read_text()
     (tmp_path / "all.jsonl").write_text(lines, encoding="utf-8")
     words = options(encoder, training, tmp_path / "all.jsonl", tmp_path / "m", "--dev-share", "0.4")
-    found = train(*words)
-    assert "tuned on 12 random examples, scores are on the other 18" in found.output
+    result = train(*words)
+    assert "tuned on 12 random examples, scores are on the other 18" in result.output
     rows = read_logits(tmp_path / "m" / "seed42" / "dev_logits.jsonl").rows
     drawn = {row.id for row in rows}
     assert len(drawn) == 12 and drawn != {str(number) for number in range(12)}
     examples = load_examples(str(tmp_path / "all.jsonl"))
-    assert {one.id for one in dev_and_test(examples, 0.4)[0]} == drawn
+    assert {example.id for example in dev_and_test(examples, 0.4)[0]} == drawn
     with pytest.raises(InputError, match="0 dev and 30 test examples"):
         dev_and_test(examples, 0.0)
 

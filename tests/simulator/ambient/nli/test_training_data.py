@@ -16,9 +16,9 @@ def read(tmp_path, family, **fields):
 
 
 def target(tmp_path, family, **fields):
-    found = read(tmp_path, family, **fields)
-    assert found.faults == ()
-    return found.rows[0].target
+    data = read(tmp_path, family, **fields)
+    assert data.faults == ()
+    return data.rows[0].target
 
 
 def annotation(label, **fields):
@@ -45,8 +45,8 @@ def test_a_value_is_for_regression(tmp_path):
 @pytest.mark.parametrize("labels", [["neutral", "entailment"], "neutral, entailment"])
 def test_several_labels_are_a_set_without_shares(tmp_path, labels):
     assert target(tmp_path, "multilabel", labels=labels) == (0.0, 1.0, 1.0)
-    wanted = tuple(float(name == "entailment, neutral") for name in SET_NAMES)
-    assert target(tmp_path, "set", labels=labels) == wanted
+    expected = tuple(float(name == "entailment, neutral") for name in SET_NAMES)
+    assert target(tmp_path, "set", labels=labels) == expected
     for family in ("distributional", "classifier", "regression"):
         assert read(tmp_path, family, labels=labels).faults
 
@@ -68,7 +68,7 @@ def test_two_annotators_who_left_the_text_give_the_union(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "kept"),
+    ("first", "second", "expected"),
     [
         # The first changed it: text and label of the second, whatever he did.
         ({"hypothesis": "It drips."}, {}, ("It rains.", "It pours.", "entailment")),
@@ -77,12 +77,12 @@ def test_two_annotators_who_left_the_text_give_the_union(tmp_path):
         ({}, {"premise": "It snows."}, ("It rains.", "It pours.", "neutral")),
     ],
 )
-def test_where_an_annotator_changed_the_text_the_other_counts(tmp_path, first, second, kept):
+def test_where_an_annotator_changed_the_text_the_other_counts(tmp_path, first, second, expected):
     rows = [annotation("neutral", **first), annotation("entailment", **second)]
-    (found,) = read(tmp_path, "multilabel", annotations=rows).rows
-    place = ("contradiction", "entailment", "neutral").index(kept[2])
-    assert (found.premise, found.hypothesis) == kept[:2]
-    assert found.target == tuple(float(at == place) for at in range(3))
+    (pair,) = read(tmp_path, "multilabel", annotations=rows).rows
+    place = ("contradiction", "entailment", "neutral").index(expected[2])
+    assert (pair.premise, pair.hypothesis) == expected[:2]
+    assert pair.target == tuple(float(at == place) for at in range(3))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_where_an_annotator_changed_the_text_the_other_counts(tmp_path, first, s
     ],
 )
 def test_rows_without_enough_information_are_faults(tmp_path, fields, message):
-    found = read(tmp_path, "multilabel", **fields)
-    assert not found.rows
-    assert message in found.faults[0].message
+    data = read(tmp_path, "multilabel", **fields)
+    assert not data.rows
+    assert message in data.faults[0].message

@@ -58,19 +58,19 @@ def there_and_back(translator, *, seed=0, readings=()):
 
 def test_a_different_back_translation_is_used_directly():
     translator = Scripted("We saw her bird. ", "never")
-    found = there_and_back(translator)
-    assert (found.distractor, found.pivot, found.resampled) == ("We saw her bird.", f"[{SENTENCE}]", False)
+    result = there_and_back(translator)
+    assert (result.distractor, result.pivot, result.resampled) == ("We saw her bird.", f"[{SENTENCE}]", False)
     assert translator.seeds == []
 
 
 @pytest.mark.each("same", [SENTENCE, f" {SENTENCE} ", "", f"[{SENTENCE}]", "We saw her bird."])
 def test_invalid_distractors_are_sampled_again(same):
     draws = (SENTENCE, "One.", "", "Two.", "We saw her bird.")
-    found = {
+    distractors = {
         there_and_back(Scripted(same, *draws), seed=seed, readings=["We saw her bird."]).distractor
         for seed in range(20)
     }
-    assert found == {"One.", "Two."}
+    assert distractors == {"One.", "Two."}
     translator = Scripted(same, *draws)
     once = there_and_back(translator, seed=4, readings=["We saw her bird."])
     assert once.resampled
@@ -79,8 +79,8 @@ def test_invalid_distractors_are_sampled_again(same):
 
 
 def test_without_a_different_back_translation_there_is_no_distractor():
-    found = there_and_back(Scripted(SENTENCE, *[SENTENCE] * 5))
-    assert found.distractor is None and found.resampled
+    result = there_and_back(Scripted(SENTENCE, *[SENTENCE] * 5))
+    assert result.distractor is None and result.resampled
 
 
 def test_languages():
@@ -104,14 +104,14 @@ def test_a_model_translates_there_and_back_and_is_sampled(prompts):
         return f"<<<{SENTENCE}>>>" if "A ri" in text else "A ri\npepeye re."
 
     model = ScriptModel(script)
-    found = there_and_back(ModelTranslator(model, YORUBA, prompts=prompts))
-    assert found.pivot == "A ri pepeye re."
-    assert found.resampled and found.distractor.startswith("Drawn ")
-    assert [one.temperature for one in seen] == [0.0, 0.0, *[2.0] * 5]
+    result = there_and_back(ModelTranslator(model, YORUBA, prompts=prompts))
+    assert result.pivot == "A ri pepeye re."
+    assert result.resampled and result.distractor.startswith("Drawn ")
+    assert [sent.temperature for sent in seen] == [0.0, 0.0, *[2.0] * 5]
     assert seen[0].purpose == "ambient.distractor.translate"
     version = describe("ambient/translate_back", prompts).version
-    assert {one.prompt_version for one in seen[1:]} == {version}
-    assert not any(one.plain for one in seen)
+    assert {sent.prompt_version for sent in seen[1:]} == {version}
+    assert not any(sent.plain for sent in seen)
 
 
 def test_a_model_that_only_continues_gets_a_separate_line():
@@ -123,8 +123,8 @@ def test_a_model_that_only_continues_gets_a_separate_line():
         return Completion(text="A bird.", samples=("A bird.",))
 
     there_and_back(ModelTranslator(ScriptModel(script, capabilities=able), YORUBA))
-    assert all(one.plain and one.stop == ("\n",) for one in seen)
-    assert all(one.messages[0].content.endswith("\n") for one in seen)
+    assert all(sent.plain and sent.stop == ("\n",) for sent in seen)
+    assert all(sent.messages[0].content.endswith("\n") for sent in seen)
 
 
 def test_quotes_stay_where_the_sentence_has_them():
@@ -183,11 +183,11 @@ def test_a_translation_model_in_a_folder(many_to_many):
 
 
 def test_folders_that_do_not_translate(many_to_many, encoder, tmp_path):
-    for folder, language, said in (
+    for folder, language, message in (
         (tmp_path / "gone", "yoruba", "no such folder"),
         (many_to_many, "german", "does not know deu_Latn"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             FolderTranslator(folder, language_called(language), device="cpu")
 
 
@@ -199,7 +199,7 @@ def row(**more):
 
 
 def write(path, *rows):
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -213,7 +213,7 @@ def test_files_of_distractors(tmp_path, caplog):
         {"id": "5", "side": "premise"},
     )
     read = DISTRACTORS.read(path)
-    assert [one.id for one in read.rows] == ["1", "2"]
+    assert [record.id for record in read.rows] == ["1", "2"]
     assert [fault.line for fault in read.faults] == [3, 4, 5]
     assert TABLES.kind_of(path).name == "distractors"
     # A faulty row costs itself and is told; a file without a good row is refused.
@@ -225,7 +225,7 @@ def test_files_of_distractors(tmp_path, caplog):
 
 
 def test_a_file_of_another_version_of_the_data_is_refused(tmp_path):
-    example = next(one for one in load_examples() if one.xor)
+    example = next(candidate for candidate in load_examples() if candidate.xor)
     side = example.sides[0]
     path = tmp_path / "d.jsonl"
     good = row(id=example.id, side=side, sentence=example.sentence(side))
@@ -256,8 +256,8 @@ def run(tmp_path, monkeypatch):
 
 def turns(request):
     """A translator that changes a sentence on the way back."""
-    said = request.messages[0].content.split("<<<")[1].split(">>>")[0]
-    return f"Pivot: {said}" if "into Yoruba" in request.messages[0].content else f"Otherwise {said}"
+    sentence = request.messages[0].content.split("<<<")[1].split(">>>")[0]
+    return f"Pivot: {sentence}" if "into Yoruba" in request.messages[0].content else f"Otherwise {sentence}"
 
 
 MODEL = ("--model", "offline/script")
@@ -265,13 +265,13 @@ MODEL = ("--model", "offline/script")
 
 def test_distractors_for_all_that_crowdworkers_see(run, tmp_path):
     done = run(*MODEL, script=turns)
-    wanted = sources(load_examples())
+    sentences = sources(load_examples())
     assert done.exit_code == 0, done.output
-    assert f"{len(wanted)} ambiguous sentences, {len(wanted)} with a distractor; 0 were" in done.output
-    found = load_distractors("d.jsonl", load_examples())
-    assert len(found) == len(wanted)
-    assert found[wanted[0].id, wanted[0].side] == f"Otherwise Pivot: {wanted[0].sentence}"
-    items = crowd_items(load_examples(), seed=1, distractors=found)
+    assert f"{len(sentences)} ambiguous sentences, {len(sentences)} with a distractor; 0 were" in done.output
+    loaded = load_distractors("d.jsonl", load_examples())
+    assert len(loaded) == len(sentences)
+    assert loaded[sentences[0].id, sentences[0].side] == f"Otherwise Pivot: {sentences[0].sentence}"
+    items = crowd_items(load_examples(), seed=1, distractors=loaded)
     shown = [candidate.sentence for item in items for candidate in item.candidates if candidate.label is None]
     assert shown and all(text.startswith("Otherwise Pivot: ") for text in shown)
 
@@ -294,14 +294,14 @@ def test_a_study_takes_the_file(run, tmp_path):
         return studies.read_study(path)
 
     items = assignment.ExampleStudy(read()).items.values()
-    texts = [one.sentence for item in items for one in item.candidates if one.label is None]
+    texts = [candidate.sentence for item in items for candidate in item.candidates if candidate.label is None]
     assert texts and all(text.startswith("Otherwise ") for text in texts)
-    for changed, said in (
+    for changed, message in (
         ({"task": "annotate"}, "for tasks crowd and evaluate"),
         ({"distractors": 3}, "distractors is 3, not a text"),
         ({"distractors": "gone.jsonl"}, "gone"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             quota_of(read(**changed), assignment.ExampleStudy(read(**changed)).cells)
 
 
@@ -326,14 +326,14 @@ def test_it_goes_on_where_it_stopped(run):
 
 def test_sentences_without_distractor_are_named(run):
     done = run(*MODEL, "--limit", "2", script=lambda request: Refused("no", text=""))
-    names = ", ".join(one.id for one in sources(load_examples())[:2])
+    names = ", ".join(source.id for source in sources(load_examples())[:2])
     assert done.exit_code == 0
     assert (
         "2 ambiguous sentences, 0 with a distractor" in done.output
         and f"No distractor for {names}" in done.output
     )
     rows = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
-    assert [one["distractor"] for one in rows] == [None, None] and "refused" in rows[0]
+    assert [row["distractor"] for row in rows] == [None, None] and "refused" in rows[0]
 
 
 def test_interrupted(run):

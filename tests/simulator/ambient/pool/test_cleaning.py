@@ -10,7 +10,7 @@ MARKS = "\"'“”‘’«»()[]{}<>"
 
 
 @pytest.mark.each(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("  It rains. \n", "It rains."),
         ('"It rains."', "It rains."),
@@ -27,8 +27,8 @@ MARKS = "\"'“”‘’«»()[]{}<>"
         ("'It rains.", "It rains."),
     ],
 )
-def test_marks_around_a_sentence_are_stripped(text, wanted):
-    assert clean(text) == wanted
+def test_marks_around_a_sentence_are_stripped(text, expected):
+    assert clean(text) == expected
 
 
 @pytest.mark.each(
@@ -51,10 +51,10 @@ def test_marks_within_a_sentence_are_kept(text):
 
 @given(st.text(alphabet=st.sampled_from(MARKS + " ab.'\n"), max_size=14))
 def test_cleaning_only_takes_from_the_ends_and_is_done_once(text):
-    found = clean(text)
-    assert clean(found) == found
-    assert found in text
-    assert found == found.strip()
+    cleaned = clean(text)
+    assert clean(cleaned) == cleaned
+    assert cleaned in text
+    assert cleaned == cleaned.strip()
 
 
 @given(st.text(alphabet=st.characters(exclude_characters=MARKS, exclude_categories=["Cs"]), max_size=20))

@@ -79,24 +79,24 @@ def test_counts_refer_to_the_pairs_left_by_earlier_filters():
         SampledPair("(Cat)", "It is a cat."),
         SampledPair("He said it rains.", "It pours."),
     ]
-    found = filter_pairs(pairs)
-    assert [one.pair for one in found.pairs] == [GOOD, ("He said it rains.", "It pours.")]
-    assert {name: number for name, number in found.dropped.items() if number} == {
+    result = filter_pairs(pairs)
+    assert [sampled.pair for sampled in result.pairs] == [GOOD, ("He said it rains.", "It pours.")]
+    assert {name: number for name, number in result.dropped.items() if number} == {
         DUPLICATES: 1,
         "shorter than 5 characters": 1,
         "premise equals hypothesis": 1,
         "listed phrase": 1,
         CLEANED: 2,
     }
-    assert len(pairs) == len(found.pairs) + sum(found.dropped.values())
+    assert len(pairs) == len(result.pairs) + sum(result.dropped.values())
     reference = filter_pairs(pairs, "reference")
     assert reference.dropped['the word "said"'] == 1 and len(reference.pairs) == 1
 
 
 def test_a_pair_that_becomes_one_of_its_prompt_is_dropped():
     premise, hypothesis = SHOWN[0]
-    found = filter_pairs([SampledPair(f"“{premise}”", hypothesis, shown=SHOWN)])
-    assert found.pairs == () and found.dropped[CLEANED] == 1
+    result = filter_pairs([SampledPair(f"“{premise}”", hypothesis, shown=SHOWN)])
+    assert result.pairs == () and result.dropped[CLEANED] == 1
 
 
 def test_lists_are_read_from_their_table(monkeypatch):
@@ -118,11 +118,11 @@ SENTENCES = st.text(alphabet="ab ().\"'", max_size=9)
 
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), max_size=12))
 def test_remaining_pairs_pass_all_filters_and_counts_add_up(pairs):
-    found = filter_pairs(SampledPair(*pair) for pair in pairs)
-    assert len(pairs) == len(found.pairs) + sum(found.dropped.values())
-    assert len({one.pair for one in found.pairs}) == len(found.pairs)
-    assert not any(drops(one) for one in found.pairs for drops in FILTERS.values())
-    assert filter_pairs(found.pairs).pairs == found.pairs
+    result = filter_pairs(SampledPair(*pair) for pair in pairs)
+    assert len(pairs) == len(result.pairs) + sum(result.dropped.values())
+    assert len({sampled.pair for sampled in result.pairs}) == len(result.pairs)
+    assert not any(drops(sampled) for sampled in result.pairs for drops in FILTERS.values())
+    assert filter_pairs(result.pairs).pairs == result.pairs
 
 
 def test_plain_text():
@@ -144,9 +144,9 @@ def test_two_labels_have_to_be_likely():
 
 
 def test_predicted_sets():
-    found = shares(0.05, 0.045, 0.9)
-    assert predicted_labels(found) == {"contradiction", "neutral"}
-    assert predicted_labels(found, "reference") == set(LABELS)
+    probabilities = shares(0.05, 0.045, 0.9)
+    assert predicted_labels(probabilities) == {"contradiction", "neutral"}
+    assert predicted_labels(probabilities, "reference") == set(LABELS)
 
 
 def sets_of(text):
@@ -154,33 +154,33 @@ def sets_of(text):
     return [frozenset(names[letter] for letter in word) for word in text.split()]
 
 
-def kept(text, which="default", seed=0):
+def balanced(text, which="default", seed=0):
     words = text.split()
     return Counter(words[place] for place in balanced_indices(sets_of(text), seed=seed, which=which))
 
 
 def test_default_balancing_keeps_what_has_both_and_as_many_of_the_others():
-    found = kept("CE CEN EN EN EN CN CN N E CE")
-    assert found == {"CE": 2, "CEN": 1, "EN": 2, "CN": 2}
-    assert kept("EN EN CE") == {"CE": 1}
+    counts = balanced("CE CEN EN EN EN CN CN N E CE")
+    assert counts == {"CE": 2, "CEN": 1, "EN": 2, "CN": 2}
+    assert balanced("EN EN CE") == {"CE": 1}
 
 
 def test_reference_balancing_makes_both_labels_equally_frequent():
-    assert kept("CE CEN CN CN EN EN EN", "reference") == {"CE": 1, "CEN": 1, "CN": 2, "EN": 2}
-    assert kept("CN CN EN", "reference") == {"CN": 2, "EN": 1}
+    assert balanced("CE CEN CN CN EN EN EN", "reference") == {"CE": 1, "CEN": 1, "CN": 2, "EN": 2}
+    assert balanced("CN CN EN", "reference") == {"CN": 2, "EN": 1}
 
 
 @given(st.lists(st.sampled_from(LABEL_SETS), max_size=40), st.integers(0, 5))
 def test_balancing_counts_and_descends_from_the_seed(sets, seed):
     for which in ("default", "reference"):
-        found = balanced_indices(sets, seed=seed, which=which)
-        assert found == balanced_indices(sets, seed=seed, which=which)
-        assert found == sorted(set(found))
-        both = [place for place, one in enumerate(sets) if {"contradiction", "entailment"} <= one]
-        assert set(both) <= set(found)
-    by_label = Counter(label for place in found for label in sets[place])
+        places = balanced_indices(sets, seed=seed, which=which)
+        assert places == balanced_indices(sets, seed=seed, which=which)
+        assert places == sorted(set(places))
+        both = [place for place, labels in enumerate(sets) if {"contradiction", "entailment"} <= labels]
+        assert set(both) <= set(places)
+    by_label = Counter(label for place in places for label in sets[place])
     lacking = by_label["contradiction"] - by_label["entailment"]
-    spare = [place for place, one in enumerate(sets) if "entailment" in one and place not in found]
+    spare = [place for place, labels in enumerate(sets) if "entailment" in labels and place not in places]
     assert lacking == 0 or (lacking > 0 and not spare)
 
 

@@ -83,14 +83,14 @@ def test_from_a_pool_to_a_study(run, pool_file, tmp_path):
     judge = Judge()
     done = run("--pool", pool_file, "--nli", "judge", judge=judge)
     assert done.exit_code == 0, done.output
-    found = counts(done.output)
-    assert found["prompts answered"] == ("3", "")
-    assert found["samples drawn"] == ("15", "")
-    assert found["in two parts"] == ("12", "3")
-    assert found["not: copies an example of its prompt"] == ("9", "3")
-    assert found["two labels are likely"] == ("9", "0")
-    assert found["label sets balanced"] == ("9", "0")
-    assert [found[name] for name in ("CE", "CN", "EN")] == [("3", "3")] * 3
+    numbers = counts(done.output)
+    assert numbers["prompts answered"] == ("3", "")
+    assert numbers["samples drawn"] == ("15", "")
+    assert numbers["in two parts"] == ("12", "3")
+    assert numbers["not: copies an example of its prompt"] == ("9", "3")
+    assert numbers["two labels are likely"] == ("9", "0")
+    assert numbers["label sets balanced"] == ("9", "0")
+    assert [numbers[name] for name in ("CE", "CN", "EN")] == [("3", "3")] * 3
     assert len(judge.asked) == 9 + 1  # one to see that it gives probabilities
     examples = load_examples("new/pairs.jsonl")
     assert len(examples) == 9
@@ -116,8 +116,8 @@ def test_the_study_file_is_accepted_and_gives_each_pair_to_two(run, pool_file):
 
 def test_without_the_filter_of_ambiguity_nothing_is_balanced(run, pool_file):
     done = run("--pool", pool_file, "--no-ambiguity-filter")
-    found = counts(done.output)
-    assert "two labels are likely" not in found and "label sets balanced" not in found
+    numbers = counts(done.output)
+    assert "two labels are likely" not in numbers and "label sets balanced" not in numbers
     assert len(load_examples("new/pairs.jsonl")) == 9
     assert "probabilities" not in load_examples("new/pairs.jsonl")[0].meta
 
@@ -181,7 +181,7 @@ def test_interrupted(run, pool_file):
 def test_more_prompts_go_on_and_other_settings_do_not(run, pool_file):
     words = ("--pool", pool_file, "--no-ambiguity-filter")
     assert run(*words, "--prompts", "1").exit_code == 0
-    one = {example.id for example in load_examples("new/pairs.jsonl")}
+    ids = {example.id for example in load_examples("new/pairs.jsonl")}
     calls = []
 
     def counting(request):
@@ -189,9 +189,9 @@ def test_more_prompts_go_on_and_other_settings_do_not(run, pool_file):
         return writes(request)
 
     assert run(*words, "--prompts", "3", script=counting).exit_code == 0
-    assert len(calls) == 10 and one <= {example.id for example in load_examples("new/pairs.jsonl")}
+    assert len(calls) == 10 and ids <= {example.id for example in load_examples("new/pairs.jsonl")}
     assert run(*words, "--prompts", "1").exit_code == 0
-    assert one == {example.id for example in load_examples("new/pairs.jsonl")}
+    assert ids == {example.id for example in load_examples("new/pairs.jsonl")}
     with pytest.raises(InputError, match="another command"):
         run(*words, "--seed", "9")
     with pytest.raises(InputError, match=r"--prompts 4.*3 pairs"):
@@ -234,13 +234,13 @@ def test_the_builtin_pool_and_groups_of_five(run):
 def test_a_model_of_inference_and_an_encoder_in_folders(run, pool_file, encoder, inference):
     words = ("--pool", pool_file, "--encoder", encoder, "--nli", inference, "--device", "cpu")
     done = run(*words)
-    found = counts(done.output)
+    numbers = counts(done.output)
     assert "last layer, [CLS]" in done.output
-    assert found["two labels are likely"][0].isdigit()
+    assert numbers["two labels are likely"][0].isdigit()
     rows = [json.loads(line) for line in Path("new/predictions.jsonl").read_text().splitlines()]
     assert len(rows) == 9 and all(set(row["probabilities"]) == set(LABELS) for row in rows)
     again = run(*words)
-    assert counts(again.output) == found
+    assert counts(again.output) == numbers
     assert len(Path("new/predictions.jsonl").read_text().splitlines()) == 9
 
 

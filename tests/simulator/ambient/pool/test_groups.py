@@ -82,21 +82,21 @@ def test_words_put_like_pairs_together():
         ("Some of the dogs bark.", "All of the dogs bark."),
         ("He tried to swim.", "He swam."),
     ]
-    found = embed(pairs)
-    assert found.name == WORDS
-    near, far = (float(np.linalg.norm(found.vectors[0] - found.vectors[other])) for other in (1, 2))
+    embedded = embed(pairs)
+    assert embedded.name == WORDS
+    near, far = (float(np.linalg.norm(embedded.vectors[0] - embedded.vectors[other])) for other in (1, 2))
     assert near < far
     assert math.isclose(far, math.sqrt(2), abs_tol=0.2)  # nothing in common: a right angle
 
 
 def test_few_pairs_keep_their_distances_and_many_nearly():
-    said = [(pair.premise, pair.hypothesis) for pair in load_pool()]
-    few = embed_by_words(said[:DIMENSIONS])
+    sentences = [(pair.premise, pair.hypothesis) for pair in load_pool()]
+    few = embed_by_words(sentences[:DIMENSIONS])
     assert few.shape == (DIMENSIONS, DIMENSIONS)
     assert np.allclose(np.linalg.norm(few, axis=1), 1)
-    many = embed_by_words(said)
-    assert many.shape == (len(said), DIMENSIONS)
-    assert np.array_equal(many, embed_by_words(said))
+    many = embed_by_words(sentences)
+    assert many.shape == (len(sentences), DIMENSIONS)
+    assert np.array_equal(many, embed_by_words(sentences))
     assert np.all(np.linalg.norm(many, axis=1) <= 1 + 1e-9)
 
 
@@ -104,13 +104,13 @@ def test_neighbours_by_words_share_the_relation_far_more_often_than_by_chance():
     pool = load_pool()
     groups = make_groups(pool, embed_by_words([(pair.premise, pair.hypothesis) for pair in pool]))
     heading = {pair.id: number // 5 for number, pair in enumerate(pool)}  # five under each in the file
-    shared = [heading[one.id] == heading[group[-1].id] for group in groups for one in group[:-1]]
+    shared = [heading[neighbour.id] == heading[group[-1].id] for group in groups for neighbour in group[:-1]]
     assert sum(shared) / len(shared) > 3 * 4 / 119
 
 
 def test_features_say_how_the_sentences_differ():
-    found = list(features("It rains.", "It pours."))
-    assert found == [
+    listed = list(features("It rains.", "It pours."))
+    assert listed == [
         *("p it", "p rains", "p it rains", "p only rains"),
         *("h it", "h pours", "h it pours", "h only pours"),
     ]
@@ -125,12 +125,12 @@ def test_encoder_gives_the_first_token_of_the_last_layer(encoder):
     import transformers
 
     pairs = [("the cat sleeps .", "the cat runs ."), ("all dogs .", "some old dogs never sleeps .")]
-    told = []
-    found = embed(pairs, encoder, device="cpu", advance=told.append)
-    assert found.how == "last layer, [CLS]" and sum(told) == 2
+    advances = []
+    embedded = embed(pairs, encoder, device="cpu", advance=advances.append)
+    assert embedded.how == "last layer, [CLS]" and sum(advances) == 2
     model = transformers.AutoModel.from_pretrained(encoder).eval()
     read = transformers.AutoTokenizer.from_pretrained(encoder)
-    for pair, vector in zip(pairs, found.vectors, strict=True):
+    for pair, vector in zip(pairs, embedded.vectors, strict=True):
         with torch.inference_mode():
             state = model(**read(*pair, return_tensors="pt")).last_hidden_state[0, 0]
         assert np.allclose(vector, state.numpy(), atol=1e-5)
@@ -141,11 +141,11 @@ def test_of_a_causal_model_the_last_token_is_taken(causal):
     import transformers
 
     pairs = [("the cat sleeps .", "the cat runs ."), ("all dogs .", "some old dogs never sleeps .")]
-    found = embed(pairs, causal, device="cpu")
-    assert found.how == "last layer, last token"
+    embedded = embed(pairs, causal, device="cpu")
+    assert embedded.how == "last layer, last token"
     model = transformers.AutoModel.from_pretrained(causal).eval()
     read = transformers.AutoTokenizer.from_pretrained(causal)
-    for (premise, hypothesis), vector in zip(pairs, found.vectors, strict=True):
+    for (premise, hypothesis), vector in zip(pairs, embedded.vectors, strict=True):
         with torch.inference_mode():
             ids = read(f"{premise}\n{hypothesis}", return_tensors="pt")
             state = model(**ids).last_hidden_state[0, -1]

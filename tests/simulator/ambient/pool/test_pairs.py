@@ -59,11 +59,11 @@ def test_faulty_rows_are_named_and_the_others_kept(tmp_path):
     )
     read = read_pool(path)
     assert [pair.id for pair in read.rows] == ["1"]
-    said = {fault.line: fault.message for fault in read.faults}
-    assert said[2] == "id: the row in line 1 has the same"
-    assert said[3] == "sentences: the same as in line 1"
-    assert said[4] == "labels are not those of two annotators"
-    assert "perhaps" in said[5] and "annotations" in said[6]
+    messages = {fault.line: fault.message for fault in read.faults}
+    assert messages[2] == "id: the row in line 1 has the same"
+    assert messages[3] == "sentences: the same as in line 1"
+    assert messages[4] == "labels are not those of two annotators"
+    assert "perhaps" in messages[5] and "annotations" in messages[6]
     with pytest.raises(InputError, match=r"pool\.jsonl.*and 4 more"):
         pool_of(path)
 

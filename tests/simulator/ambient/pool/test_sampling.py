@@ -75,14 +75,14 @@ def test_a_model_is_sampled_five_times_per_prompt_as_in_the_paper(tmp_path):
         seen.append(request)
         return pair_text(len(seen))
 
-    found = play(ScriptModel(script), tmp_path / "samples.jsonl")
-    assert (found.prompts, found.texts, found.refused, len(found.pairs)) == (3, 15, 0, 15)
-    assert found.pairs[0].examples == ("p0-0", "p0-1", "p0-2", "p0-3")
-    assert found.pairs[0].shown[0] == ("A 00.", "B 00.")
+    result = play(ScriptModel(script), tmp_path / "samples.jsonl")
+    assert (result.prompts, result.texts, result.refused, len(result.pairs)) == (3, 15, 0, 15)
+    assert result.pairs[0].examples == ("p0-0", "p0-1", "p0-2", "p0-3")
+    assert result.pairs[0].shown[0] == ("A 00.", "B 00.")
     first = seen[0]
     assert (first.temperature, first.top_p, first.max_tokens, first.stop) == (1.0, 0.9, 120, ("\n\n",))
     assert first.plain and first.purpose == "ambient.new_pairs" and first.prompt_version
-    assert len({(one.seed, one.messages) for one in seen}) == 15
+    assert len({(sent.seed, sent.messages) for sent in seen}) == 15
 
 
 def test_models_with_several_samples_get_one_request_per_prompt(tmp_path):
@@ -91,8 +91,8 @@ def test_models_with_several_samples_get_one_request_per_prompt(tmp_path):
         return Completion(text="", samples=(*map(pair_text, range(4)), "no pair"))
 
     able = Capabilities(samples=True)
-    found = play(ScriptModel(script, capabilities=able), tmp_path / "samples.jsonl")
-    assert (found.texts, len(found.pairs)) == (15, 12)
+    result = play(ScriptModel(script, capabilities=able), tmp_path / "samples.jsonl")
+    assert (result.texts, len(result.pairs)) == (15, 12)
 
 
 def test_the_same_again_goes_on_where_it_stopped(tmp_path):
@@ -114,19 +114,19 @@ def test_the_same_again_goes_on_where_it_stopped(tmp_path):
         asked.append(request)
         return pair_text(len(asked))
 
-    told = []
-    found = play(ScriptModel(works), path, advance=lambda: told.append(1))
-    assert len(asked) - before == 10 and len(told) == 2
-    assert found.prompts == 3 and found.texts == 15
-    assert play(ScriptModel(breaks), path) == found  # nobody is asked
+    advances = []
+    result = play(ScriptModel(works), path, advance=lambda: advances.append(1))
+    assert len(asked) - before == 10 and len(advances) == 2
+    assert result.prompts == 3 and result.texts == 15
+    assert play(ScriptModel(breaks), path) == result  # nobody is asked
 
 
 def test_refusals_are_not_requested_again(tmp_path):
     path = tmp_path / "samples.jsonl"
     script = ScriptModel(lambda request: Refused("no", text=""))
-    found = play(script, path)
-    assert (found.prompts, found.refused, found.texts, found.pairs) == (3, 3, 0, ())
-    assert play(ScriptModel(lambda request: pair_text(0)), path) == found
+    result = play(script, path)
+    assert (result.prompts, result.refused, result.texts, result.pairs) == (3, 3, 0, ())
+    assert play(ScriptModel(lambda request: pair_text(0)), path) == result
 
 
 def test_order_is_that_of_the_prompts(tmp_path):
@@ -135,14 +135,14 @@ def test_order_is_that_of_the_prompts(tmp_path):
         lambda request: f" {request.messages[0].content[-30:-28]}x\nSentence 2: y",
         latency=lambda request: next(delays, 0.0),
     )
-    one = play(model, tmp_path / "a.jsonl", decoding=Decoding(samples=1))
+    first = play(model, tmp_path / "a.jsonl", decoding=Decoding(samples=1))
     two = play(model, tmp_path / "b.jsonl", decoding=Decoding(samples=1), concurrency=1)
-    assert one == two
-    assert [pair.examples[0] for pair in one.pairs] == ["p0-0", "p1-0", "p2-0"]
+    assert first == two
+    assert [pair.examples[0] for pair in first.pairs] == ["p0-0", "p1-0", "p2-0"]
 
 
 def test_keys_follow_from_all_that_samples_follow_from():
-    keys = {one.key for one in prompts_of(GROUPS, "m", DECODING)}
+    keys = {prompt.key for prompt in prompts_of(GROUPS, "m", DECODING)}
     assert len(keys) == 3
     for others in (
         prompts_of(GROUPS, "n", DECODING),
@@ -150,7 +150,7 @@ def test_keys_follow_from_all_that_samples_follow_from():
         prompts_of(GROUPS, "m", Decoding(seed=7, language="zh")),
         prompts_of([group(number) for number in (4, 5)], "m", DECODING),
     ):
-        assert keys.isdisjoint(one.key for one in others)
+        assert keys.isdisjoint(prompt.key for prompt in others)
 
 
 def test_journals_of_others_are_not_gone_on_with(tmp_path):

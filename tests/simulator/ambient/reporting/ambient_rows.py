@@ -19,7 +19,7 @@ def spelled(value: Any) -> Any:
     if is_dataclass(value):
         return [(field.name, spelled(getattr(value, field.name))) for field in fields(value)]
     if isinstance(value, Mapping):
-        return [(spelled(key), spelled(one)) for key, one in value.items()]
+        return [(spelled(key), spelled(entry)) for key, entry in value.items()]
     if isinstance(value, Set):
         return sorted(map(spelled, value))
     return list(map(spelled, value)) if isinstance(value, list | tuple) else value
@@ -39,8 +39,8 @@ def by_kind(text: str) -> dict[str, Any]:
 def lines(path: Path, rows: Sequence[Row | str]) -> Path:
     """Write rows as JSON lines; rows that are texts are written unchanged."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    told = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    path.write_text("\n".join(told) + "\n", encoding="utf-8")
+    texts = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
     return path
 
 
@@ -81,7 +81,7 @@ def plain(id: int | str) -> Row:
 
 def generation(id: int | str, rewrites: dict[str, str], score: float, prompt: Any = "Say.") -> Row:
     words = {"entailment": "true", "neutral": "inconclusive", "contradiction": "false"}
-    told = [
+    answer_lines = [
         f"{place}. {text} Then the claim is {words[label]}."
         for place, (label, text) in enumerate(rewrites.items(), start=1)
     ]
@@ -92,7 +92,7 @@ def generation(id: int | str, rewrites: dict[str, str], score: float, prompt: An
         "premise_ambiguous": True,
         "hypothesis_ambiguous": False,
         "prompt": prompt,
-        "generation": "\n".join(told),
+        "generation": "\n".join(answer_lines),
         "gold_rewrites": READINGS,
         "predicted_rewrites": rewrites,
         "edit_f1": score,

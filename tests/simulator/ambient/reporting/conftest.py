@@ -44,6 +44,6 @@ def call() -> Call:
     def called(command: str, *arguments: object) -> Result:
         app = typer.Typer()
         app.command()(COMMANDS[command])
-        return CliRunner().invoke(app, [str(one) for one in arguments])
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
     return called

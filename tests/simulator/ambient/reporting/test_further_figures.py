@@ -28,8 +28,8 @@ def folder(published: Path) -> Path:
 
 
 def section(paths: list[Path], kind: str, name: str, data: Path) -> Any:
-    found = read_contents(Frames(files=tuple(paths), settings=ReportSettings(data=str(data))))
-    return next(one for one in found.results if (one.kind, one.name) == (kind, name))
+    contents = read_contents(Frames(files=tuple(paths), settings=ReportSettings(data=str(data))))
+    return next(result for result in contents.results if (result.kind, result.name) == (kind, name))
 
 
 def shortened(source: Path, target: Path, change: Any) -> Path:
@@ -49,8 +49,8 @@ def test_ids_that_come_again_and_those_of_no_example_are_counted(folder: Path, t
             json.dumps(json.loads(lines[11]) | {"id": "no such id"}),
         ],
     )
-    found = section([path], "generation", "m", folder)
-    assert (found.data["duplicate_ids"], found.data["foreign_ids"]) == (1, 1)
+    result = section([path], "generation", "m", folder)
+    assert (result.data["duplicate_ids"], result.data["foreign_ids"]) == (1, 1)
     whole = section([source], "generation", "davinci", folder)
     assert (whole.data["duplicate_ids"], whole.data["foreign_ids"]) == (0, 0)
 
@@ -59,42 +59,46 @@ def test_different_items_of_files_and_the_best_template_are_reported(folder: Pat
     results = folder / "results" / "TF_evaluation"
     part = shortened(results / "davinci.jsonl", tmp_path / "part.jsonl", lambda lines: lines[:-1])
     files = [results / "davinci.jsonl", results / "gpt-3.5-turbo.jsonl", part]
-    found = section(files, "true_false", "davinci", folder)
-    assert list(found.data["same_items"].values()) == [True, False]
-    assert found.data["best_template"] == [4]
+    result = section(files, "true_false", "davinci", folder)
+    assert list(result.data["same_items"].values()) == [True, False]
+    assert result.data["best_template"] == [4]
     assert section(files, "true_false", "gpt-3.5-turbo", folder).data["best_template"] == [1]
 
 
 def test_chance_is_given_over_all_splits_and_the_test_split(folder: Path) -> None:
     file = folder / "results" / "continuation_evaluation" / "davinci" / "results.jsonl"
-    found = section([file], "continuation", "davinci", folder)
-    ambiguous = [one for one in load_examples(folder) if one.ambiguous]
-    expected = sum(1 / (1 + len(one.disambiguations)) for one in ambiguous) / len(ambiguous)
-    told = found.measure("random_all").value
-    assert (told.value, told.n) == (pytest.approx(expected), 579)
+    result = section([file], "continuation", "davinci", folder)
+    ambiguous = [example for example in load_examples(folder) if example.ambiguous]
+    expected = sum(1 / (1 + len(example.disambiguations)) for example in ambiguous) / len(ambiguous)
+    chance = result.measure("random_all").value
+    assert (chance.value, chance.n) == (pytest.approx(expected), 579)
 
 
 def test_how_much_of_the_gold_linguists_wrote(folder: Path) -> None:
     """In the first rows, validators kept no rewrite word for word."""
-    examples = {one.id: one for one in load_examples(folder)}
+    examples = {example.id: example for example in load_examples(folder)}
     read = LINGUISTS.read(folder / "linguist_annotations_first60.jsonl")
-    found = kept_rewrites(read.rows, examples)
-    assert found is not None and (found.value, found.n) == (0, 26)
+    share = kept_rewrites(read.rows, examples)
+    assert share is not None and (share.value, share.n) == (0, 26)
     gold = [
-        replace(one, rewrites=examples[one.id].disambiguations[:1]) for one in read.rows if one.id in examples
+        replace(record, rewrites=examples[record.id].disambiguations[:1])
+        for record in read.rows
+        if record.id in examples
     ]
-    some = kept_rewrites(gold, examples)
-    ambiguous = [one for one in gold if examples[one.id].disambiguations]
-    assert some is not None and some.value == pytest.approx(len(ambiguous) / 26)
+    gold_share = kept_rewrites(gold, examples)
+    ambiguous = [record for record in gold if examples[record.id].disambiguations]
+    assert gold_share is not None and gold_share.value == pytest.approx(len(ambiguous) / 26)
 
 
 def test_crowd_agreement_with_distractors_and_ties(folder: Path) -> None:
     read = CROWD.read(folder / "crowdworker_annotations_first60.jsonl")
-    found = crowd_measures(read.rows)
-    assert found["kappa_with_distractor"].n == 180 and found["kappa_disambiguated"].n == 120
+    measures = crowd_measures(read.rows)
+    assert measures["kappa_with_distractor"].n == 180 and measures["kappa_disambiguated"].n == 120
     votes = [row.relabelled[slot] for row in read.rows for slot in row.true_slots]
-    counts = [sorted((said.count(one) for one in set(said)), reverse=True) for said in votes]
-    assert found["ties"]["two"] == sum(len(one) > 1 and one[0] == one[1] for one in counts)
+    counts = [
+        sorted((relabelled.count(label) for label in set(relabelled)), reverse=True) for relabelled in votes
+    ]
+    assert measures["ties"]["two"] == sum(len(tally) > 1 and tally[0] == tally[1] for tally in counts)
     row = CrowdRecord(
         id="1",
         premise="p",
@@ -122,6 +126,8 @@ def test_edit_f1_has_variants_without_stop_words_and_with_signs_one_by_one() -> 
 
 def test_unmarked_claims_are_flagged() -> None:
     claim = ClaimRecord(id="1", claim="c", cleaned="c", paraphrases=(Paraphrase("p", 0.9),))
-    found = claims_results(Results(kind="claims", name="c", records=[claim]), Context())
-    assert found.measure("flagged_of_all").value == 1
-    assert found.measure("flagged").value is None and "no claim is marked" in found.measure("flagged").note
+    results = claims_results(Results(kind="claims", name="c", records=[claim]), Context())
+    assert results.measure("flagged_of_all").value == 1
+    assert (
+        results.measure("flagged").value is None and "no claim is marked" in results.measure("flagged").note
+    )

@@ -112,12 +112,12 @@ def logged(log: Path) -> dict[str, int]:
 
 def comparable(record: Any) -> str:
     """Return a record as text, without nulls that the log omits and stored scores that it drops."""
-    told = str(spelled(record)).replace("('discarded', [])", "('discarded', None)")
-    return told.partition(", ('stored_score'")[0]
+    text = str(spelled(record)).replace("('discarded', [])", "('discarded', None)")
+    return text.partition(", ('stored_score'")[0]
 
 
-def same(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    return sorted(map(comparable, found)) == sorted(map(comparable, wanted))
+def same(records: Sequence[Any], expected: Sequence[Any]) -> bool:
+    return sorted(map(comparable, records)) == sorted(map(comparable, expected))
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -128,17 +128,17 @@ def test_a_file_is_exported_from_the_log_unchanged(kind: str, tmp_path: Path, lo
     known = TABLES.kind_of(path)
     assert known is not None
     assert known.name == kind
-    wanted = known.read(path).rows
-    assert len(wanted) == len(FILES[kind][1])
+    expected = known.read(path).rows
+    assert len(expected) == len(FILES[kind][1])
     with LogReader(log) as reader:
         (run,) = reader.runs()
-        assert same(FILES[kind][2](reader, [run.id]), wanted)
+        assert same(FILES[kind][2](reader, [run.id]), expected)
         assert reader.progress(run.id).planned == len(reader.episodes(run.id))
         # The same scores as of any run: computed again, they are those that were written.
-        written = {(one.episode_id, one.metric): one.value for one in reader.scores(run_id=run.id)}
+        written = {(score.episode_id, score.metric): score.value for score in reader.scores(run_id=run.id)}
         assert written == {
-            (one.episode_id, one.metric): one.value
-            for one in score_run(reader, catalog.find("ambient"), run.id)
+            (score.episode_id, score.metric): score.value
+            for score in score_run(reader, catalog.find("ambient"), run.id)
         }
 
 
@@ -147,11 +147,11 @@ def test_rows_of_one_id_give_the_file_s_measures(tmp_path: Path, log: Path, call
     call("import", path, "--log", log)
     with LogReader(log) as reader:
         (run,) = reader.runs()
-        found = linguist_measures(trial_log.linguist_records(reader, [run.id]))
-    wanted = linguist_measures(LINGUISTS.read(path).rows)
-    assert found == wanted
-    assert (found["discarded"].n, found["annotations"]) == (4, {1: 1, 2: 2})
-    assert found["identical"].value == 0.5
+        logged = linguist_measures(trial_log.linguist_records(reader, [run.id]))
+    expected = linguist_measures(LINGUISTS.read(path).rows)
+    assert logged == expected
+    assert (logged["discarded"].n, logged["annotations"]) == (4, {1: 1, 2: 2})
+    assert logged["identical"].value == 0.5
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -203,25 +203,25 @@ def test_faulty_rows_are_left_out_and_reported(tmp_path: Path, log: Path, call: 
     path = lines(tmp_path / "m.jsonl", rows)
     result = call("import", path, "--log", log)
     assert result.exit_code == 0, result.output
-    told = " ".join(result.stderr.split())
-    assert f"{path}:2: row 1: prediction" in told
-    assert f"{path}:7: row 2: prompt: does not contain the sentence" in told
-    assert f"{path}:9: row 2: repeats line 5" in told
+    errors = " ".join(result.stderr.split())
+    assert f"{path}:2: row 1: prediction" in errors
+    assert f"{path}:7: row 2: prompt: does not contain the sentence" in errors
+    assert f"{path}:9: row 2: repeats line 5" in errors
     with LogReader(log) as reader:
         (run,) = reader.runs()
         assert len(trial_log.true_false_records(reader, [run.id])) == 6
         # What is not whole in the file is not whole in the log.
-        assert [one.status for one in reader.endings(run.id).values()] == ["truncated", "truncated"]
+        assert [ending.status for ending in reader.endings(run.id).values()] == ["truncated", "truncated"]
 
 
 def test_faults_of_rows_without_id_name_only_the_line(tmp_path: Path, log: Path, call: Call) -> None:
     good = predicted(1, "neutral", "")
     path = lines(tmp_path / "m.jsonl", [good, good | {"id": None}, "{", good | {"id": True}])
-    told = call("import", path, "--log", log).stderr
-    assert f"{path}:2: id is null" in told
-    assert f"{path}:3: is not JSON" in told
-    assert f"{path}:4: id is true" in told
-    assert "row" not in told.partition("left out:")[2].replace(str(path), "")
+    errors = call("import", path, "--log", log).stderr
+    assert f"{path}:2: id is null" in errors
+    assert f"{path}:3: is not JSON" in errors
+    assert f"{path}:4: id is true" in errors
+    assert "row" not in errors.partition("left out:")[2].replace(str(path), "")
 
 
 def test_a_chat_s_prompt_needs_the_dataset_for_its_sentence(tmp_path: Path, log: Path, call: Call) -> None:
@@ -233,7 +233,7 @@ def test_a_chat_s_prompt_needs_the_dataset_for_its_sentence(tmp_path: Path, log:
     with LogReader(log) as reader:
         (run,) = reader.runs()
         records = trial_log.true_false_records(reader, [run.id])
-    assert {one.prompt for one in records} == {"Say what it may mean."}
+    assert {record.prompt for record in records} == {"Say what it may mean."}
 
 
 def test_stored_scores_are_compared(tmp_path: Path, log: Path, call: Call) -> None:
@@ -243,9 +243,9 @@ def test_stored_scores_are_compared(tmp_path: Path, log: Path, call: Call) -> No
     with LogReader(log) as reader:
         (run,) = reader.runs()
         records = trial_log.generation_records(reader, [run.id])
-    assert [one.stored_edit_f1 for one in records] == [1.0, 0.25]
-    found = generation_measures(records)
-    assert found["edit_f1"].value == 1.0
+    assert [record.stored_edit_f1 for record in records] == [1.0, 0.25]
+    measures = generation_measures(records)
+    assert measures["edit_f1"].value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -268,9 +268,9 @@ def test_files_that_cannot_be_imported_are_named(
 
 
 def test_another_run_of_that_name_is_refused(tmp_path: Path, log: Path, call: Call) -> None:
-    one = lines(tmp_path / "m-n4.jsonl", [generation(1, GOOD, 1.0)])
+    results = lines(tmp_path / "m-n4.jsonl", [generation(1, GOOD, 1.0)])
     other = lines(tmp_path / "o-n4.jsonl", [generation(2, {"neutral": PREMISE}, 0.0)])
-    assert call("import", one, "--run", "mine", "--log", log).exit_code == 0
+    assert call("import", results, "--run", "mine", "--log", log).exit_code == 0
     result = call("import", other, "--run", "mine", "--log", log)
     assert result.exit_code == 1
     assert "give this one another name with --run" in " ".join(result.stderr.split())

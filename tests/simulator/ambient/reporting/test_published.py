@@ -21,12 +21,12 @@ Get = Callable[[Json], Any]
 
 
 def dataset(key: str) -> Get:
-    return lambda found: found["dataset"]["ambient"]["measures"][key]["value"]
+    return lambda sections: sections["dataset"]["ambient"]["measures"][key]["value"]
 
 
 def dataset_of(*path: str, measure: Callable[[Any], Any] = lambda value: value) -> Get:
-    def get(found: Json) -> Any:
-        value = found["dataset"]["ambient"]
+    def get(sections: Json) -> Any:
+        value = sections["dataset"]["ambient"]
         for key in path:
             value = value[key]
         return measure(value)
@@ -35,8 +35,8 @@ def dataset_of(*path: str, measure: Callable[[Any], Any] = lambda value: value) 
 
 
 def measure(kind: str, name: str, *keys: str) -> Get:
-    def get(found: Json) -> Any:
-        measures = found[kind][name]["measures"]
+    def get(sections: Json) -> Any:
+        measures = sections[kind][name]["measures"]
         values = [measures[key]["value"] for key in keys]
         return values[0] if len(values) == 1 else values
 
@@ -44,8 +44,8 @@ def measure(kind: str, name: str, *keys: str) -> Get:
 
 
 def more(kind: str, name: str, *path: str) -> Get:
-    def get(found: Json) -> Any:
-        value = found[kind][name]
+    def get(sections: Json) -> Any:
+        value = sections[kind][name]
         for key in path:
             value = value[key]
         return value
@@ -54,15 +54,15 @@ def more(kind: str, name: str, *path: str) -> Get:
 
 
 def inference(model: str) -> Get:
-    def get(found: Json) -> Any:
-        model_found = found["nli"]["results"]["models"][model]
+    def get(sections: Json) -> Any:
+        model_found = sections["nli"]["results"]["models"][model]
         return [[model_found[key]["mean"], model_found[key]["sd"]] for key in ("em", "f1", "group_em")]
 
     return get
 
 
 def threshold(model: str) -> Get:
-    return lambda found: found["nli"]["results"]["models"][model]["threshold"]
+    return lambda sections: sections["nli"]["results"]["models"][model]["threshold"]
 
 
 _VARIANTS = {
@@ -78,24 +78,24 @@ _NO_RULE = "lower+nopunct+stopwords"
 
 
 def variants(name: str) -> Get:
-    def get(found: Json) -> Any:
-        values = found["generation"][name]["variants"]
+    def get(sections: Json) -> Any:
+        values = sections["generation"][name]["variants"]
         return {check: values[ours] for check, ours in _VARIANTS.items()}
 
     return get
 
 
-def set_classifier(found: Json) -> Any:
-    section = found["nli"]["results"]
+def set_classifier(sections: Json) -> Any:
+    section = sections["nli"]["results"]
     measures, model = section["measures"], section["models"]["roberta-large-wanli-set"]
     name = "roberta-large-wanli-set"
     by_label = [model["f1_by_label"][label] for label in ("contradiction", "entailment", "neutral")]
     return [measures[f"{name}.em"]["value"], measures[f"{name}.f1"]["value"], by_label]
 
 
-def categories(found: Json) -> Any:
-    measures = found["categories"]["category_annotations"]["measures"]
-    return {key: one["value"] for key, one in measures.items() if key != "in_dataset"}
+def categories(sections: Json) -> Any:
+    measures = sections["categories"]["category_annotations"]["measures"]
+    return {key: measure["value"] for key, measure in measures.items() if key != "in_dataset"}
 
 
 def generated(name: str) -> dict[str, Get]:
@@ -183,42 +183,44 @@ def scored(published: Path) -> Json:
     given = [str(published / "ambient"), str(published / "edit_f1_cases.json"), "--json"]
     result = CliRunner().invoke(app, given)
     assert result.exit_code == 0, result.output
-    found: Json = by_kind(result.stdout)
-    return found
+    sections: Json = by_kind(result.stdout)
+    return sections
 
 
-def wanted(published: Path) -> dict[str, Any]:
+def expected_values(published: Path) -> dict[str, Any]:
     checks = json.loads((published / "expected_examples.json").read_text(encoding="utf-8"))
-    found = {
+    expected = {
         check["id"]: check["reproduced"]
         for check in checks
         if check["work"] == "AmbiEnt" and check["checkable_with_given_files"]
     }
     for name in ("davinci", "text-davinci-003"):
-        del found[f"A3.{name}.variants"][_NO_RULE]
-    return found
+        del expected[f"A3.{name}.variants"][_NO_RULE]
+    return expected
 
 
-def same(expected: Any, found: Any) -> bool:
+def same(expected: Any, computed: Any) -> bool:
     """Return True if values are equal after rounding to the expected digits."""
     if isinstance(expected, dict):
-        return expected.keys() == found.keys() and all(same(one, found[key]) for key, one in expected.items())
+        return expected.keys() == computed.keys() and all(
+            same(value, computed[key]) for key, value in expected.items()
+        )
     if isinstance(expected, list):
-        return len(expected) == len(found) and all(map(same, expected, found))
+        return len(expected) == len(computed) and all(map(same, expected, computed))
     if isinstance(expected, float):
         digits = -int(Decimal(repr(expected)).as_tuple().exponent)
-        return float(half_up(found, min(digits, 9))) == pytest.approx(expected, abs=1e-9)
-    return bool(expected == found)
+        return float(half_up(computed, min(digits, 9))) == pytest.approx(expected, abs=1e-9)
+    return bool(expected == computed)
 
 
 def test_every_check_is_looked_for(published: Path) -> None:
-    assert set(wanted(published)) == set(WHERE)
+    assert set(expected_values(published)) == set(WHERE)
 
 
 @pytest.mark.each("check", sorted(WHERE))
 def test_the_printed_digits_are_found(check: str, published: Path, scored: Json) -> None:
-    expected, found = wanted(published)[check], WHERE[check](scored)
-    assert same(expected, found), f"{check}: {found}, not {expected}"
+    expected, computed = expected_values(published)[check], WHERE[check](scored)
+    assert same(expected, computed), f"{check}: {computed}, not {expected}"
 
 
 def test_nothing_is_left_out_of_the_published_files(scored: Json) -> None:
@@ -240,7 +242,11 @@ FILES = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=pytest.mark.slow if "davinci" in one else ()) for one in FILES]
+    "name",
+    [
+        pytest.param(file_name, marks=pytest.mark.slow if "davinci" in file_name else ())
+        for file_name in FILES
+    ],
 )
 def test_a_published_file_is_exported_from_the_log_unchanged(
     name: str, published: Path, tmp_path: Path, call: Call
@@ -251,7 +257,7 @@ def test_a_published_file_is_exported_from_the_log_unchanged(
     kind = TABLES.kind_of(path)
     assert kind is not None
     with LogReader(log) as reader:
-        found = FILES[name](reader, [run.id for run in reader.runs()])
+        exported = FILES[name](reader, [run.id for run in reader.runs()])
     # The log has crowdworkers' rows in the order of their items.
-    wanted = kind.read(path).rows
-    assert sorted(map(spelled, found), key=str) == sorted(map(spelled, wanted), key=str)
+    expected = kind.read(path).rows
+    assert sorted(map(spelled, exported), key=str) == sorted(map(spelled, expected), key=str)

@@ -99,13 +99,13 @@ def inferred(log: Path) -> None:
         ),
     )
 
-    def said(*labels: str) -> Reply:
+    def answered(*labels: str) -> Reply:
         logits = {
             label: 2.0 if label in labels else -2.0 for label in ("contradiction", "entailment", "neutral")
         }
         return Reply(move={"prediction": labels, "logits": logits, "threshold": 0.0})
 
-    replies = [said("entailment", "neutral"), said("entailment"), said("neutral")]
+    replies = [answered("entailment", "neutral"), answered("entailment"), answered("neutral")]
     play(log, "infer", NliItem(id="1", example=known), replies, "nli:model")
 
 
@@ -121,16 +121,16 @@ def test_a_run_and_a_file_share_a_table(tmp_path: Path, log: Path, call: Call) -
     (run,) = imported(call, log, mine)
     other = lines(tmp_path / "other.jsonl", statements(1, [False, True, False, True], READINGS["neutral"]))
     written = lines(tmp_path / "writer-n4.jsonl", [generation(1, dict(READINGS), 1.0)])
-    told = call("report", run, other, written, "--log", log).stdout
-    table = [line.split() for line in told[told.index("Table 4") :].splitlines()]
+    printed = call("report", run, other, written, "--log", log).stdout
+    table = [line.split() for line in printed[printed.index("Table 4") :].splitlines()]
     assert ["mine", "100.0"] in table
     assert ["other", "50.0"] in table
     assert ["writer", "100.0"] in table
     assert ["repeats", "the", "sentence", "0.0"] in table
     assert ["chance", "50.0"] in table
-    by_template = [line.split() for line in told[told.index("Table 10") :].splitlines()]
+    by_template = [line.split() for line in printed[printed.index("Table 10") :].splitlines()]
     assert ["other", "0.0", "100.0", "100.0", "0.0", "50.0", "4"] in by_template
-    assert f"4 rows of run {run}" in told
+    assert f"4 rows of run {run}" in printed
 
 
 def test_judgments_of_a_model_are_in_its_row(tmp_path: Path, log: Path, call: Call) -> None:
@@ -142,8 +142,8 @@ def test_judgments_of_a_model_are_in_its_row(tmp_path: Path, log: Path, call: Ca
         judged[1][f"d{place}_gold"] = [False] * 9
     (run,) = imported(call, log, lines(tmp_path / "judged.jsonl", judged))
     written = lines(tmp_path / "writer-n4.jsonl", [generation(1, dict(READINGS), 1.0)])
-    found = call("report", run, written, "--log", log)
-    assert ["writer", "100.0", "50.0"] in [line.split() for line in found.stdout.splitlines()]
+    result = call("report", run, written, "--log", log)
+    assert ["writer", "100.0", "50.0"] in [line.split() for line in result.stdout.splitlines()]
     plain_json = by_kind(call("report", run, written, "--log", log, "--json").stdout)
     (section,) = plain_json["evaluation"].values()
     assert (section["measures"]["correct.writer"]["value"], section["measures"]["correct.writer"]["n"]) == (
@@ -158,22 +158,22 @@ def test_crowdworkers_of_two_runs_and_table_1(tmp_path: Path, log: Path, call: C
     )
     refused = call("report", *runs, "--votes", 3, "--log", log)
     assert "--votes 3: there are no votes on an example with this id" in str(refused.exception)
-    told = call("report", *runs, "--votes", 2, "--log", log).stdout
-    header = next(line for line in told.splitlines() if "in the paper" in line)
+    printed = call("report", *runs, "--votes", 2, "--log", log).stdout
+    header = next(line for line in printed.splitlines() if "in the paper" in line)
     assert header.split() == ["first", "second", "in", "the", "paper"]
-    assert told.count("Table 1:") == 1
+    assert printed.count("Table 1:") == 1
 
 
 def test_inference_of_runs_and_files_is_in_table_5(tmp_path: Path, log: Path, call: Call) -> None:
     inferred(log)
     folder = tmp_path / "other-model"
     lines(folder / "predictions.jsonl", [predicted(1, "neutral", "neutral"), predicted(2, "neutral", "")])
-    found = by_kind(call("report", "infer", folder, "--log", log, "--json").stdout)
-    measures = found["nli"]["results"]["measures"]
+    sections = by_kind(call("report", "infer", folder, "--log", log, "--json").stdout)
+    measures = sections["nli"]["results"]["measures"]
     assert measures["nli:model.group_em"]["value"] == 100.0
     assert measures["other-model.em"]["value"] == 50.0
-    told = call("report", "infer", folder, "--log", log).stdout
-    assert "Table 5" in told
+    printed = call("report", "infer", folder, "--log", log).stdout
+    assert "Table 5" in printed
 
 
 @pytest.mark.slow
@@ -226,25 +226,25 @@ def test_estimates_without_samples_have_no_histogram(tmp_path: Path, log: Path, 
 
 def test_what_ended_otherwise_is_said(log: Path, call: Call) -> None:
     continued(log)
-    told = " ".join(call("report", "walk", "--log", log).stdout.split())
-    assert "1 episodes of the run have not ended and are not in these numbers" in told
+    printed = " ".join(call("report", "walk", "--log", log).stdout.split())
+    assert "1 episodes of the run have not ended and are not in these numbers" in printed
 
 
 def test_withdrawn_participants_are_mentioned_at_the_top(tmp_path: Path, log: Path, call: Call) -> None:
     continued(log)
     with LogReader(log) as reader, LogWriter(log, durable=False) as writer:
-        (kept,) = reader.episodes("walk")
+        (episode,) = reader.episodes("walk")
         writer.put(Participant(id="gone"))
-        taken_back = replace(kept, id="back", repeat=1, participant_id="gone")
+        taken_back = replace(episode, id="back", repeat=1, participant_id="gone")
         writer.put(taken_back)
         writer.put(Ending(episode_id="back", status="aborted", message="The participant withdrew.")).result()
         erase_participant(log, "gone")
-    told = " ".join(call("report", "walk", "--log", log).stdout.split())
-    assert told.startswith("walk 1 completed, 1 erased")
-    assert "aborted" not in told
-    assert "have not ended" not in told
-    found = json.loads(call("report", "walk", "--json", "--log", log).stdout)
-    assert (found["statuses"], found["failures"]) == ({"completed": 1, "erased": 1}, {})
+    printed = " ".join(call("report", "walk", "--log", log).stdout.split())
+    assert printed.startswith("walk 1 completed, 1 erased")
+    assert "aborted" not in printed
+    assert "have not ended" not in printed
+    report = json.loads(call("report", "walk", "--json", "--log", log).stdout)
+    assert (report["statuses"], report["failures"]) == ({"completed": 1, "erased": 1}, {})
 
 
 def test_exported_runs_are_files_that_score_the_same(tmp_path: Path, log: Path, call: Call) -> None:
@@ -288,7 +288,7 @@ def test_forms_are_written_line_by_line(tmp_path: Path, log: Path, call: Call) -
     result = call("report", run, "--lines", path, "--log", log)
     assert "27 lines" in result.stderr
     forms: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [one["step"] for one in forms[:3]] == ["label", "plausible", "relabel"]
+    assert [form["step"] for form in forms[:3]] == ["label", "plausible", "relabel"]
     assert forms[1]["shown"]["candidates"] == [
         READINGS["entailment"],
         "A bell rang last.",
@@ -297,7 +297,7 @@ def test_forms_are_written_line_by_line(tmp_path: Path, log: Path, call: Call) -
     assert forms[1]["shown"]["distractors"] == [1]
     with LogReader(log) as reader:
         (record,) = crowd_records(reader, [run])
-    assert [one["answers"]["answers"][1] for one in forms if one["step"] == "plausible"] == list(
+    assert [form["answers"]["answers"][1] for form in forms if form["step"] == "plausible"] == list(
         record.plausible[1]
     )
 

@@ -30,8 +30,8 @@ GOOD = {"entailment": READINGS["entailment"], "neutral": READINGS["neutral"]}
 
 
 def measures(output: str, kind: str, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = by_kind(output)[kind][name]["measures"]
-    return found
+    by_name: dict[str, Any] = by_kind(output)[kind][name]["measures"]
+    return by_name
 
 
 def test_generation_by_hand(tmp_path: Path, call: Call) -> None:
@@ -40,17 +40,17 @@ def test_generation_by_hand(tmp_path: Path, call: Call) -> None:
     lines(tmp_path / "someone-n4.jsonl", rows)
     result = call("score", tmp_path / "someone-n4.jsonl", "--json")
     assert result.exit_code == 0, result.output
-    found = measures(result.stdout, "generation", "someone")
-    assert (found["edit_f1"]["value"], found["edit_f1"]["n"]) == (50.0, 3)
-    assert found["edit_f1"]["low"] < 50.0 < found["edit_f1"]["high"]
-    assert "paper" not in found["edit_f1"]
-    assert found["edit_f1_stored"]["value"] == 50.0
-    assert found["edit_f1_recomputed"]["value"] == 50.0
-    assert found["differences"]["value"] == 0
-    assert found["pattern_empty"]["value"] == pytest.approx(100 / 3)
-    assert (found["pattern_copied"]["value"], found["pattern_copied"]["n"]) == (25.0, 4)
+    measured = measures(result.stdout, "generation", "someone")
+    assert (measured["edit_f1"]["value"], measured["edit_f1"]["n"]) == (50.0, 3)
+    assert measured["edit_f1"]["low"] < 50.0 < measured["edit_f1"]["high"]
+    assert "paper" not in measured["edit_f1"]
+    assert measured["edit_f1_stored"]["value"] == 50.0
+    assert measured["edit_f1_recomputed"]["value"] == 50.0
+    assert measured["differences"]["value"] == 0
+    assert measured["pattern_empty"]["value"] == pytest.approx(100 / 3)
+    assert (measured["pattern_copied"]["value"], measured["pattern_copied"]["n"]) == (25.0, 4)
     # Nothing is true of all of no rewrites, and everything is.
-    assert found["pattern_restated"]["value"] > found["pattern_restated_found"]["value"]
+    assert measured["pattern_restated"]["value"] > measured["pattern_restated_found"]["value"]
     assert by_kind(result.stdout)["generation"]["someone"]["n_pred"] == {"0": 1, "2": 2}
 
 
@@ -58,9 +58,9 @@ def test_rewrites_read_by_another_rule(tmp_path: Path, call: Call) -> None:
     row = generation(1, GOOD, 1.0)
     row["generation"] = row["generation"].replace("Then the claim is true.", "then the claim is true")
     path = lines(tmp_path / "m-n4.jsonl", [row])
-    found = measures(call("score", path, "--json").stdout, "generation", "m")
-    assert (found["edit_f1"]["value"], found["edit_f1_robust"]["value"]) == (50.0, 100.0)
-    assert found["differences"]["value"] == 2
+    measured = measures(call("score", path, "--json").stdout, "generation", "m")
+    assert (measured["edit_f1"]["value"], measured["edit_f1_robust"]["value"]) == (50.0, 100.0)
+    assert measured["differences"]["value"] == 2
     robust = measures(call("score", path, "--parser", "robust", "--json").stdout, "generation", "m")
     assert robust["edit_f1"]["value"] == 100.0
 
@@ -72,28 +72,28 @@ def test_wrong_stored_scores_are_reported(tmp_path: Path, call: Call) -> None:
 
 
 def test_statements_by_hand(tmp_path: Path, call: Call) -> None:
-    one, other = READINGS.values()
+    first, other = READINGS.values()
     rows = [
-        *statements(1, [True, True, False, False], one),
+        *statements(1, [True, True, False, False], first),
         *statements(1, [1.0, 0.0, 0.0, None], other),
-        *statements("2_c", [True, False, True, True], one),
+        *statements("2_c", [True, False, True, True], first),
         *statements("2_c", [True, False, False, True], other),
     ]
     lines(tmp_path / "m.jsonl", rows)
     result = call("score", tmp_path, "--json")
-    found = measures(result.stdout, "true_false", "m")
-    assert [found[f"template_{place}"]["value"] for place in (1, 2, 3, 4)] == [100.0, 25.0, 75.0, 25.0]
-    assert (found["accuracy"]["value"], found["accuracy"]["n"]) == (56.25, 16)
-    assert (found["answered_accuracy"]["value"], found["answered_accuracy"]["n"]) == (60.0, 15)
-    assert (found["all_four"]["value"], found["all_four"]["n"]) == (25.0, 4)
-    assert (found["inconsistent"]["value"], found["inconsistent"]["n"]) == (50.0, 2)
-    assert (found["may_and_cannot"]["value"], found["not_necessarily_and_only"]["value"]) == (1, 0)
-    assert found["null"]["value"] == 1
-    assert "mass" not in found
-    told = call("score", tmp_path).stdout
+    measured = measures(result.stdout, "true_false", "m")
+    assert [measured[f"template_{place}"]["value"] for place in (1, 2, 3, 4)] == [100.0, 25.0, 75.0, 25.0]
+    assert (measured["accuracy"]["value"], measured["accuracy"]["n"]) == (56.25, 16)
+    assert (measured["answered_accuracy"]["value"], measured["answered_accuracy"]["n"]) == (60.0, 15)
+    assert (measured["all_four"]["value"], measured["all_four"]["n"]) == (25.0, 4)
+    assert (measured["inconsistent"]["value"], measured["inconsistent"]["n"]) == (50.0, 2)
+    assert (measured["may_and_cannot"]["value"], measured["not_necessarily_and_only"]["value"]) == (1, 0)
+    assert measured["null"]["value"] == 1
+    assert "mass" not in measured
+    printed = call("score", tmp_path).stdout
     # Half up: 56.25 is 56.3, where binary rounding would say 56.2.
-    assert "56.3 %" in told
-    assert "inconsistent pairs: 1 of 2" in told
+    assert "56.3 %" in printed
+    assert "inconsistent pairs: 1 of 2" in printed
 
 
 def test_continuations_say_where_the_paper_s_baseline_is_missing(tmp_path: Path, call: Call) -> None:
@@ -102,10 +102,10 @@ def test_continuations_say_where_the_paper_s_baseline_is_missing(tmp_path: Path,
         folder / "results.jsonl",
         [estimates(1, 0.1, 0.2, 0.3), estimates(2, 0.1, 0.3, 0.3), estimates(3, 1, None, 2)],
     )
-    found = measures(call("score", tmp_path, "--json").stdout, "continuation", "m")
-    assert (found["accuracy"]["value"], found["accuracy"]["n"]) == (pytest.approx(100 / 3), 3)
-    assert (found["missing"]["value"], found["tied"]["value"]) == (1, 1)
-    assert found["random_examples"]["value"] is None
+    measured = measures(call("score", tmp_path, "--json").stdout, "continuation", "m")
+    assert (measured["accuracy"]["value"], measured["accuracy"]["n"]) == (pytest.approx(100 / 3), 3)
+    assert (measured["missing"]["value"], measured["tied"]["value"]) == (1, 1)
+    assert measured["random_examples"]["value"] is None
     assert "name one with --data" in call("score", folder / "results.jsonl").stdout
     lines(tmp_path / "test.jsonl", [example(1), example(2), plain(3)])
     beside = measures(call("score", folder / "results.jsonl", "--json").stdout, "continuation", "m")
@@ -119,25 +119,25 @@ def test_crowd_votes_and_ties(tmp_path: Path, call: Call) -> None:
     path = lines(tmp_path / "votes.jsonl", [*rows, split])
 
     def agreement(tie: str) -> float:
-        found = measures(call("score", path, "--tie", tie, "--json").stdout, "crowd", "votes")
-        value: float = found["agreement"]["value"]
+        measured = measures(call("score", path, "--tie", tie, "--json").stdout, "crowd", "votes")
+        value: float = measured["agreement"]["value"]
         return value
 
     assert agreement("first") == agreement("strict") == agreement("majority") == pytest.approx(200 / 3)
     assert agreement("lenient") == 100.0
-    found = measures(call("score", path, "--json").stdout, "crowd", "votes")
-    assert (found["distractor_plausible"]["value"], found["distractor_plausible"]["n"]) == (
+    measured = measures(call("score", path, "--json").stdout, "crowd", "votes")
+    assert (measured["distractor_plausible"]["value"], measured["distractor_plausible"]["n"]) == (
         pytest.approx(100 / 3),
         3,
     )
-    assert found["true_plausible"]["n"] == 6
+    assert measured["true_plausible"]["n"] == 6
 
 
 def test_table_1_shows_the_votes_of_an_example(tmp_path: Path, call: Call) -> None:
     path = lines(tmp_path / "votes.jsonl", [crowd(1), crowd(2)])
     lines(tmp_path / "full.jsonl", [example(1, categories=["scopal"]), example(2)])
-    told = call("score", tmp_path, "--votes", 1).stdout
-    table = told[told.index("Table 1") :]
+    printed = call("score", tmp_path, "--votes", 1).stdout
+    table = printed[printed.index("Table 1") :]
     assert "EN" in table
     assert "scopal" in table
     assert "8/9" in table
@@ -152,15 +152,15 @@ def test_linguists_need_the_dataset_for_the_final_sets(tmp_path: Path, call: Cal
         tmp_path / "linguists.jsonl",
         [linguists(1, "entailment", "neutral"), linguists(2, "entailment|neutral", "neutral", "neutral")],
     )
-    told = call("score", path)
-    assert "no dataset to compare with (name one with --data)" in told.stdout
+    result = call("score", path)
+    assert "no dataset to compare with (name one with --data)" in result.stdout
     lines(tmp_path / "data" / "full.jsonl", [example(1), example(2)])
-    found = measures(
+    measured = measures(
         call("score", path, "--data", tmp_path / "data", "--json").stdout, "linguists", "linguists"
     )
-    assert (found["final_union"]["value"], found["final_union"]["n"]) == (100.0, 1)
-    assert (found["final_exact"]["value"], found["final_exact"]["n"]) == (0.0, 2)
-    assert found["workers"]["value"] == 3
+    assert (measured["final_union"]["value"], measured["final_union"]["n"]) == (100.0, 1)
+    assert (measured["final_exact"]["value"], measured["final_exact"]["n"]) == (0.0, 2)
+    assert measured["workers"]["value"] == 3
 
 
 def test_predictions_and_seeds(tmp_path: Path, call: Call) -> None:
@@ -191,11 +191,11 @@ def test_claims_are_joined_with_their_marks(tmp_path: Path, call: Call) -> None:
         writer.writeheader()
         writer.writerows(marks)
     result = call("score", tmp_path, "--json")
-    found = next(iter(by_kind(result.stdout)["claims"].values()))
-    told = found["measures"]
-    assert (told["recall"]["value"], told["recall"]["n"]) == (50.0, 2)
-    assert (told["precision"]["value"], told["precision"]["n"]) == (50.0, 2)
-    assert [one["id"] for one in found["differences"]] == ["3"]
+    section = next(iter(by_kind(result.stdout)["claims"].values()))
+    measured = section["measures"]
+    assert (measured["recall"]["value"], measured["recall"]["n"]) == (50.0, 2)
+    assert (measured["precision"]["value"], measured["precision"]["n"]) == (50.0, 2)
+    assert [difference["id"] for difference in section["differences"]] == ["3"]
 
 
 def test_cases_of_edit_f1(tmp_path: Path, call: Call) -> None:
@@ -216,9 +216,9 @@ def test_faulty_rows_are_reported_and_the_others_scored(tmp_path: Path, call: Ca
     result = call("score", path)
     assert result.exit_code == 0
     assert f"7 rows of {path}, 2 left out as faulty" in " ".join(result.stdout.split())
-    told = " ".join(result.stderr.split())
-    assert f'{path}:8: row 2: prediction is "perhaps"' in told
-    assert f"{path}:9: is not JSON" in told
+    errors = " ".join(result.stderr.split())
+    assert f'{path}:8: row 2: prediction is "perhaps"' in errors
+    assert f"{path}:9: is not JSON" in errors
 
 
 @pytest.mark.parametrize("command", ["score", "import"])
@@ -228,22 +228,22 @@ def test_a_file_without_a_field_is_compared_with_the_closest_kind(
     rows = statements(1, [True] * 4, READINGS["neutral"])
     path = lines(tmp_path / "m.jsonl", [{"predicted": row.pop("prediction"), **row} for row in rows])
     more = ("--log", tmp_path / "log.sqlite") if command == "import" else ()
-    told = " ".join(call(command, path, *more).stderr.split())
+    errors = " ".join(call(command, path, *more).stderr.split())
     nearest = "it is closest to statements judged true or false, but lacks `prediction`"
-    assert f"{path}: is not one of AmbiEnt's files; {nearest}" in told
+    assert f"{path}: is not one of AmbiEnt's files; {nearest}" in errors
     other = lines(tmp_path / "other.jsonl", [{"what": "ever"}])
-    told = " ".join(call(command, other, *more).stderr.split())
-    assert "is not one of AmbiEnt's files; its fields fit none of these kinds: " in told
-    assert "linguists' annotations" in told
+    errors = " ".join(call(command, other, *more).stderr.split())
+    assert "is not one of AmbiEnt's files; its fields fit none of these kinds: " in errors
+    assert "linguists' annotations" in errors
 
 
 def test_file_and_log_leave_out_the_same_repeated_statement(tmp_path: Path, call: Call) -> None:
     rows = statements(1, [True] * 4, READINGS["neutral"])
     path = lines(tmp_path / "m.jsonl", [*rows, rows[2] | {"prediction": False}])
     result = call("score", path, "--json")
-    found = by_kind(result.stdout)["true_false"]["m"]
-    assert (found["left_out"], found["measures"]["accuracy"]["n"]) == (1, 4)
-    assert (found["measures"]["accuracy"]["value"], found["measures"]["all_four"]["value"]) == (50.0, 0.0)
+    section = by_kind(result.stdout)["true_false"]["m"]
+    assert (section["left_out"], section["measures"]["accuracy"]["n"]) == (1, 4)
+    assert (section["measures"]["accuracy"]["value"], section["measures"]["all_four"]["value"]) == (50.0, 0.0)
     assert "row 1: repeats line 3" in result.stderr
     imported = call("import", path, "--log", tmp_path / "log.sqlite")
     assert "row 1: repeats line 3" in imported.stderr
@@ -255,10 +255,10 @@ def test_a_files_kind_is_that_of_most_rows(tmp_path: Path, call: Call) -> None:
     for damaged in rows[:25]:
         del damaged["prediction"]
     path = lines(tmp_path / "m" / "predictions.jsonl", rows)
-    found = by_kind(call("score", path, "--json").stdout)
-    assert list(found) == ["nli", "faults", "unreadable"]
-    assert (found["nli"]["results"]["rows"], found["nli"]["results"]["left_out"]) == (35, 25)
-    assert len(found["faults"]) == 25
+    sections = by_kind(call("score", path, "--json").stdout)
+    assert list(sections) == ["nli", "faults", "unreadable"]
+    assert (sections["nli"]["results"]["rows"], sections["nli"]["results"]["left_out"]) == (35, 25)
+    assert len(sections["faults"]) == 25
 
 
 def test_a_file_that_cannot_be_read_makes_the_exit_code_1(tmp_path: Path, call: Call) -> None:
@@ -307,19 +307,19 @@ def test_two_files_of_one_model_have_different_names(tmp_path: Path, call: Call)
     rows = statements(1, [True] * 4, READINGS["neutral"])
     lines(tmp_path / "a" / "m.jsonl", rows)
     lines(tmp_path / "b" / "m.jsonl", rows[:2])
-    found = by_kind(call("score", tmp_path, "--json").stdout)["true_false"]
-    assert {name: one["rows"] for name, one in found.items()} == {"m": 4, "m (2)": 2}
+    sections = by_kind(call("score", tmp_path, "--json").stdout)["true_false"]
+    assert {name: section["rows"] for name, section in sections.items()} == {"m": 4, "m (2)": 2}
 
 
 def test_a_dataset_and_its_splits_are_one_section(tmp_path: Path, call: Call) -> None:
     lines(tmp_path / "ambient_full.jsonl", [example(1), plain("2_c"), example(3)])
     lines(tmp_path / "dev.jsonl", [example(1)])
     lines(tmp_path / "test.jsonl", [plain("2_c"), {**example(3), "labels": "neutral, entailment"}])
-    found = by_kind(call("score", tmp_path, "--json").stdout)["dataset"][tmp_path.name]
-    assert found["splits"] == {"in_both": 0, "in_neither": 0}
-    assert found["ids"] == {"text": 1, "number": 2}
-    assert found["measures"]["ambiguous"]["value"] == pytest.approx(200 / 3)
-    assert "paper" not in found["measures"]["ambiguous"]
+    section = by_kind(call("score", tmp_path, "--json").stdout)["dataset"][tmp_path.name]
+    assert section["splits"] == {"in_both": 0, "in_neither": 0}
+    assert section["ids"] == {"text": 1, "number": 2}
+    assert section["measures"]["ambiguous"]["value"] == pytest.approx(200 / 3)
+    assert "paper" not in section["measures"]["ambiguous"]
     other = {**plain("2_c"), "hypothesis": HYPOTHESIS}
     lines(tmp_path / "test.jsonl", [other, example(3)])
     result = call("score", tmp_path)

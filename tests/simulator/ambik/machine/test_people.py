@@ -179,7 +179,7 @@ async def test_two_people_read_at_the_same_time_and_see_nothing_before_both_are_
         for seat in ("robot", "user"):
             view = begun.view(seat)
             shown = seen(view)
-            assert (shown.told, shown.scene, shown.step, shown.wish, shown.detail) == ((), (), "", "", "")
+            assert (shown.opening, shown.scene, shown.step, shown.wish, shown.detail) == ((), (), "", "", "")
         with pytest.raises(SeatError):
             await submit(begun, first, READY)
         both = await submit(begun, second, READY)

@@ -416,7 +416,7 @@ async def test_two_people_are_paired_in_a_study(server):
     for entry in entries:
         for _ in range(2):
             view = await sessions.view(entry.episode_id, entry.seat)
-            assert view.stage in ("consent", "instructions") and not seen(view).told
+            assert view.stage in ("consent", "instructions") and not seen(view).opening
             await sessions.submit(entry.episode_id, entry.seat, reply_to(view), number=view.number)
     steps = []
     for _ in range(12):
