@@ -1,7 +1,8 @@
 """The cost of a turn on a Ray cluster compared with one process. ``make bench``, after installing Ray.
 
-CPU is that of all processes together: players, the head that writes the log, the command, and Ray's own. It
-is measured over the last three quarters of the dialogues, when all processes have started.
+CPU is that of all processes together: players, the head that writes the log, the command, and Ray's own. A
+turn's share is the difference between a long and a short run: what both need to start, and what is under way
+when they end, cancels out.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +32,7 @@ from simulator.runner.executors import Workers
 from trees.sources import load_builtin
 
 TASKS, TURNS, LATENCY = 50, 20, 0.05
-REPEATS = 32
+SHORT, LONG = 8, 32  # dialogues per task
 PARTS = 2
 PROCESSES = 2
 LIMIT = 1.05
@@ -39,14 +40,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Measured(NamedTuple):
-    """The last three quarters of a run: milliseconds of CPU and of time per turn."""
+    """Milliseconds of CPU and of time."""
 
     cpu: float
     wall: float
 
 
-def cpu_of_family() -> float:
-    """Return seconds of CPU of this process and its living descendants."""
+def cpu_of_family() -> dict[int, float]:
+    """Return seconds of CPU of this process and each of its living descendants."""
     parents, seconds = {}, {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -59,29 +60,21 @@ def cpu_of_family() -> float:
     family = {os.getpid()}
     while more := {child for child, parent in parents.items() if parent in family} - family:
         family |= more
-    return sum(seconds.get(process, 0.0) for process in family)
+    return {process: seconds.get(process, 0.0) for process in family}
 
 
-class Meter:
-    """Reads clock and CPU after a quarter and at the end."""
+async def play(cast: Cast, how: str, ray: object, path: Path, places: int, repeats: int) -> Measured:
+    """Return what a run takes until its last dialogue is in the log, its players still living."""
+    measured = Measured(0.0, 0.0)
 
-    def __init__(self, cpu: Callable[[], float]) -> None:
-        self._cpu = cpu
-        self._begun: tuple[int, float, float] | None = None
-        self.measured = Measured(0.0, 0.0)
+    def on_progress(tally: Tally) -> None:
+        nonlocal measured
+        if tally.done == tally.planned:
+            now = cpu_of_family()  # some of those that lived before are gone
+            spent = sum(seconds - cpu.get(process, 0.0) for process, seconds in now.items())
+            measured = Measured(spent * 1e3, (time.perf_counter() - wall) * 1e3)
 
-    def __call__(self, tally: Tally) -> None:
-        if self._begun is None and tally.done >= tally.planned // 4:
-            self._begun = tally.done, self._cpu(), time.perf_counter()
-        elif self._begun is not None and tally.done == tally.planned:
-            done, cpu, wall = self._begun
-            turns = (tally.done - done) * (TURNS + 1)
-            ms = 1e3 / turns
-            self.measured = Measured((self._cpu() - cpu) * ms, (time.perf_counter() - wall) * ms)
-
-
-async def play(cast: Cast, how: str, ray: object, path: Path, places: int) -> Measured:
-    meter = Meter(cpu_of_family if how == "ray" else time.process_time)
+    cpu, wall = cpu_of_family(), time.perf_counter()
     async with LogWriter(path, durable=False) as log, cast(log, places) as seats:
         with LogReader(path) as reader:
             plan = build_plan(
@@ -90,7 +83,7 @@ async def play(cast: Cast, how: str, ray: object, path: Path, places: int) -> Me
                 seats=seats,
                 config={},
                 seed=1,
-                repeats=REPEATS,
+                repeats=repeats,
                 options={"turn_limit": TURNS // 2},
                 name="bench",
             )
@@ -105,8 +98,8 @@ async def play(cast: Cast, how: str, ray: object, path: Path, places: int) -> Me
                 )
             elif how == "ray":
                 executor = cluster(cast, ray, path, places)
-            await run_batch(plan, log, reader, concurrency=places, executor=executor, on_progress=meter)
-    return meter.measured
+            await run_batch(plan, log, reader, concurrency=places, executor=executor, on_progress=on_progress)
+    return measured
 
 
 def cluster(cast: Cast, ray: object, path: Path, places: int) -> Players:
@@ -117,12 +110,20 @@ def cluster(cast: Cast, ray: object, path: Path, places: int) -> Players:
     return Players(work=work, path=path, players=PROCESSES, resources={"num_cpus": 1})
 
 
-def best_of(cast: Cast, how: str, ray: object, places: int) -> Measured:
-    runs = []
-    for _ in range(PARTS):
-        with tempfile.TemporaryDirectory() as folder:
-            runs.append(asyncio.run(play(cast, how, ray, Path(folder) / "log.sqlite", places)))
-    return Measured(min(run.cpu for run in runs), min(run.wall for run in runs))
+def turn(cast: Cast, how: str, ray: object, places: int) -> Measured:
+    """Return what a turn takes, of the best short and the best long runs."""
+
+    def best(repeats: int) -> Measured:
+        runs = []
+        for _ in range(PARTS):
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "log.sqlite"
+                runs.append(asyncio.run(play(cast, how, ray, path, places, repeats)))
+        return Measured(min(run.cpu for run in runs), min(run.wall for run in runs))
+
+    short, long = best(SHORT), best(LONG)
+    turns = (LONG - SHORT) * TASKS * (TURNS + 1)
+    return Measured((long.cpu - short.cpu) / turns, (long.wall - short.wall) / turns)
 
 
 def rows() -> Iterator[Row]:
@@ -134,7 +135,7 @@ def rows() -> Iterator[Row]:
     with connect("") as ray:
         for name, latency, places in (("scripts", 0.0, 32), ("offline", 0.0, 32), ("models", LATENCY, 100)):
             cast = Cast(name, latency)
-            alone, shared, spread = (best_of(cast, how, ray, places) for how in ("here", "processes", "ray"))
+            alone, shared, spread = (turn(cast, how, ray, places) for how in ("here", "processes", "ray"))
             yield Row(
                 work=f"a turn with Ray, {name}: CPU of all processes",
                 ours=spread.cpu,
@@ -143,6 +144,13 @@ def rows() -> Iterator[Row]:
                 theirs=alone.cpu,
                 goal=LIMIT,
                 goal_of="ratio",
+            )
+            yield Row(
+                work=f"a turn with {PROCESSES} processes without Ray, {name}: CPU of all processes",
+                ours=shared.cpu,
+                unit="ms",
+                peer="one process",
+                theirs=alone.cpu,
             )
             yield Row(
                 work=f"a turn with Ray, {name}: time",
