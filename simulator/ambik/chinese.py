@@ -49,7 +49,7 @@ def in_english(question: str, topic: Topic | None = None) -> str:
     question = _named_before_which().sub(r"哪个\1", question)
     for pattern, replacement in _ZH_FORMS:
         question = pattern.sub(replacement, question)
-    for word, english in sorted(word_table().zh.items(), key=lambda entry: -len(entry[0])):
+    for word, english in word_table().zh.items():
         if word in question:
             question = question.replace(word, f" {_word_meant(english, topic)} ")
     question = re.sub(f"[“”「」《》{word_table().particles}]", " ", question)
@@ -69,7 +69,6 @@ def _word_meant(english: str, topic: Topic | None) -> str:
 @cache
 def _named_before_which() -> re.Pattern[str]:
     things = [word for word, english in word_table().zh.items() if kitchen_words(stems(english))]
-    longest_first = "|".join(sorted(things, key=len, reverse=True))
     return re.compile(
-        rf"({longest_first})子?(?:应该|需要|想要|[该要用选拿是])*哪一?[个种款样](?![\u4e00-\u9fff])"
+        rf"({'|'.join(things)})子?(?:应该|需要|想要|[该要用选拿是])*哪一?[个种款样](?![\u4e00-\u9fff])"
     )

@@ -133,7 +133,8 @@ def _interpret(topic: Topic, sentence: str, before: frozenset[str]) -> Interpret
         foreign |= before - topic.keys
     if "or" in tokens and content & topic.distinctive.keys():
         foreign = frozenset()
-    foreign -= frozenset(word for name in _rivals(topic, tokens, sentence) for word in content_of(name))
+    rivals = _rivals(topic, tokens, sentence)
+    foreign -= frozenset(word for name in rivals for word in content_of(name))
     if foreign or set(tokens) & _OTHER_ASPECTS - topic.asked_by:
         return ""
     said = dict(numbers_in(sentence)) if topic.amounts else {}
@@ -152,7 +153,7 @@ def _interpret(topic: Topic, sentence: str, before: frozenset[str]) -> Interpret
         return _interpret_how(topic, tokens, content)
     if any(f"{word} of" in sentence for word in ("type", "kind", "sort")):
         return "open" if "thing" in topic.facets and content & topic.names else ""
-    return _interpret_whether(topic, tokens, sentence, content)
+    return _interpret_whether(topic, tokens, sentence, content, rivals)
 
 
 def _interpret_how(topic: Topic, tokens: Sequence[str], content: frozenset[str]) -> Interpretation:
@@ -271,7 +272,7 @@ def _interpret_what(topic: Topic, sentence: str, content: frozenset[str]) -> Int
 
 
 def _interpret_whether(
-    topic: Topic, tokens: Sequence[str], sentence: str, content: frozenset[str]
+    topic: Topic, tokens: Sequence[str], sentence: str, content: frozenset[str], rivals: frozenset[str]
 ) -> Interpretation:
     """Interpret alternatives, a yes/no question about one, a bare name, or whether to do something."""
     words = word_table()
@@ -280,7 +281,6 @@ def _interpret_whether(
     known = topic.open_words | topic.known | words.values
     if words.preference.search(sentence) and content <= topic.open_words | topic.known:
         return "open" if "thing" in topic.facets and (not content or content & topic.open_words) else ""
-    rivals = _rivals(topic, tokens, sentence)
     in_rivals = frozenset(word for name in rivals for word in content_of(name))
     named = {word: is_meant for word, is_meant in topic.distinctive.items() if word in content - in_rivals}
     named |= {name: is_meant for name, is_meant in topic.full_names.items() if name in sentence}

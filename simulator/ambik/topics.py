@@ -36,6 +36,12 @@ _WIDEST: Final = ("ingredient", "kitchenware", "tableware")
 Words = Annotated[frozenset[str], BeforeValidator(lambda line: frozenset(line.split()))]
 
 
+def _longest_first(rows: Mapping[str, str]) -> dict[str, str]:
+    """Return the English words for each Chinese one: a longer word is meant before those within it."""
+    pairs = [(word, english) for english, line in rows.items() for word in line.split()]
+    return dict(sorted(pairs, key=lambda pair: -len(pair[0])))
+
+
 class QuestionWords(BaseModel, frozen=True):
     """The table of question words. Attributes have words that ask for them, and values."""
 
@@ -52,12 +58,7 @@ class QuestionWords(BaseModel, frozen=True):
     attributes: Mapping[str, Mapping[Literal["asked", "values"], frozenset[str]]]
     measures: Mapping[str, Pattern]
     numbers: Annotated[tuple[str, ...], BeforeValidator(str.split)]
-    zh: Annotated[
-        Mapping[str, str],
-        BeforeValidator(
-            lambda rows: {word: english for english, line in rows.items() for word in line.split()}
-        ),
-    ]
+    zh: Annotated[Mapping[str, str], BeforeValidator(_longest_first)]
 
     @cached_property
     def says_nothing(self) -> frozenset[str]:

@@ -167,7 +167,7 @@ class Reading:
 
     @cached_property
     def asks_for_all(self) -> bool:
-        """Whether it is a brief summary of the task, or asks whether there is anything else."""
+        """True for a brief summary of the task, or a question for anything else there may be."""
         vague = self.brief and self.all_generic and not any(self.attributes)
         open_ended = self.matches("open_ended") or not self._question_word
         return self.sums_up or bool(vague and open_ended and not self.index.claiming(self._spoken))
@@ -178,10 +178,10 @@ class Reading:
 
     def denies(self, node: str) -> bool:
         """Return True if `node` does not tell the measure, property or number asked for in brief."""
-        language, told = self.language, self._situation.task.tree.by_index[node]
+        language, answer = self.language, self._situation.task.tree.by_index[node]
         if not self.brief:
             return False
-        has = topics(told.text, language) | topics(told.explanation or "", language)
+        has = topics(answer.text, language) | topics(answer.explanation or "", language)
         things = measured(self.askings[0], language) & self.index.about if len(self.askings) == 1 else None
         if things and things.isdisjoint(has):
             return True
@@ -190,7 +190,7 @@ class Reading:
             return bool(named) and not any(map(self.index.known, named))
         if match := self.matches("counted"):
             background = self._situation.task.background
-            text = ". ".join((told.text, *background.items, *background.skills))
+            text = ". ".join((answer.text, *background.items, *background.skills))
             counted = (number["thing"] for number in PATTERNS[language]["number"].finditer(text))
             return match["thing"].lower() not in " ".join(counted).lower()
         return False

@@ -311,11 +311,11 @@ def _claims(
     named = [
         [{i for i in positions if _share_named(said, marks[i]) >= NAMED} for said in both] for both in texts
     ]
-    claimed = [told.union(mentioned, *(akin[i] for i in told)) for told, mentioned in named]
+    claimed = [given.union(explained, *(akin[i] for i in given)) for given, explained in named]
     free = set(positions).difference(*claimed)
-    for (told, mentioned), claim in zip(named, claimed, strict=True):
-        counts = Counter(kinds[i] for i in told | mentioned)
-        reach = {i: MAX_DISTANCE + 1 - counts[kinds[i]] for i in told if len(akin[i]) == 1}
+    for (given, explained), claim in zip(named, claimed, strict=True):
+        counts = Counter(kinds[i] for i in given | explained)
+        reach = {i: MAX_DISTANCE + 1 - counts[kinds[i]] for i in given if len(akin[i]) == 1}
         claim.update(
             j
             for i in reach

@@ -136,27 +136,22 @@ def rows() -> Iterator[Row]:
         for name, latency, places in (("scripts", 0.0, 32), ("offline", 0.0, 32), ("models", LATENCY, 100)):
             cast = Cast(name, latency)
             alone, shared, spread = (turn(cast, how, ray, places) for how in ("here", "processes", "ray"))
-            yield Row(
-                work=f"a turn with Ray, {name}: CPU of all processes",
-                ours=spread.cpu,
-                unit="ms",
-                peer="one process",
-                theirs=alone.cpu,
-                goal=LIMIT,
-                goal_of="ratio",
-            )
-            yield Row(
-                work=f"a turn with {PROCESSES} processes without Ray, {name}: CPU of all processes",
-                ours=shared.cpu,
-                unit="ms",
-                peer="one process",
-                theirs=alone.cpu,
-            )
+            others = f"{PROCESSES} processes without Ray"
+            for how, cpu, goal in (("Ray", spread.cpu, LIMIT), (others, shared.cpu, None)):
+                yield Row(
+                    work=f"a turn with {how}, {name}: CPU of all processes",
+                    ours=cpu,
+                    unit="ms",
+                    peer="one process",
+                    theirs=alone.cpu,
+                    goal=goal,
+                    goal_of="ratio",
+                )
             yield Row(
                 work=f"a turn with Ray, {name}: time",
                 ours=spread.wall,
                 unit="ms",
-                peer=f"{PROCESSES} processes without Ray",
+                peer=others,
                 theirs=shared.wall,
             )
 

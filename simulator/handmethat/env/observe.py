@@ -227,7 +227,7 @@ def wording(language: Language) -> Mapping[str, Any]:
 
 
 class Traits(NamedTuple):
-    """What an entity's phrases depend on; `states`: those it can have, as field indices of `State`."""
+    """Traits on which an entity's phrases depend; `states`: those it can have, indices of `State`."""
 
     label: str
     kind: str
