@@ -30,7 +30,7 @@ from simulator.seats import Seat
 FAILED_AGAIN = 1
 
 # Episodes that may wait for the log in addition to those that are played.
-_MOST_SETTLING = 64
+_MOST_SETTLING = 256
 
 SOFTWARE_VERSION = "software_version"
 """Askback's version in a run's configuration."""

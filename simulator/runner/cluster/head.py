@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,8 +93,9 @@ class Head:
             self._budget.settle(reserved, reserved)
         await self._log.aflush()
 
-    async def write(self, player: str, lease: int, rows: Sequence[Sent]) -> list[Outcome]:
-        """Write rows, and return the outcome of each once they are committed."""
+    async def write(self, player: str, lease: int, pickled: bytes) -> list[Outcome]:
+        """Write the rows of `Link.send`, and return the outcome of each once they are committed."""
+        rows: Sequence[Sent] = pickle.loads(pickled)
         if self._leases.get(player) != lease:
             conflict = LogConflict("these episodes were assigned to another player; nothing was written")
             return [conflict] * len(rows)
@@ -176,8 +178,9 @@ class Link:
     lease: int
 
     async def send(self, rows: Sequence[Sent]) -> Sequence[Outcome]:
-        """Send rows to be written (`logs.relay.Send`)."""
-        outcomes: Sequence[Outcome] = await self.head.write.remote(self.player, self.lease, rows)
+        """Send rows to be written (`logs.relay.Send`), as bytes, which cost Ray the least."""
+        pickled = pickle.dumps(rows)
+        outcomes: Sequence[Outcome] = await self.head.write.remote(self.player, self.lease, pickled)
         return outcomes
 
     def share(self, models: ModelOptions) -> ModelOptions:

@@ -43,6 +43,8 @@ from simulator.runner.options import Engine, Resources
 from simulator.seats import Seat
 
 _REPORT_SECONDS: Final = 0.5
+_GROUP_SECONDS: Final = 0.25
+"""For how long rows are collected: a call of the head costs as much as writing a hundred of them."""
 _MOST_LOSSES: Final = 3
 _GRACE: Final = 10.0
 _PAUSE: Final = 1.0
@@ -140,7 +142,7 @@ class Player:
         if (here := version_here(work.benchmark)) != work.version:
             raise InputError(f"A node of the cluster has {here}; the command runs with {work.version}.")
         link = Link(work.head, self._name, await work.head.join.remote(self._name))
-        factory, log = work.factory, Relay(link.send)
+        factory, log = work.factory, Relay(link.send, group_seconds=_GROUP_SECONDS)
         if isinstance(factory, NamedSeatFactory):
             models = link.share(factory.models)
             if work.prices is not None:
@@ -232,8 +234,9 @@ class _Dispatcher:
     async def serve(self, name: str, actor: Any) -> None:
         """Let a player play waiting jobs, until cancelled.
 
-        It gets as many as it has places, and in addition as many as have ever ended during one call, so that
-        it does not run out before the next call; but no more than its share of the waiting jobs.
+        It gets as many as it has places, and in addition twice as many as have ever ended during one call:
+        so many may be on their way into the log, or end before the next call. But it gets no more than its
+        share of the waiting jobs.
         """
         assigned: dict[str, Job] = {}
         ahead = 0
@@ -258,7 +261,7 @@ class _Dispatcher:
                 del assigned[episode]
                 self._on_ending(ending, scores)
                 self._waiting.task_done()
-            ahead = max(ahead, len(answer))
+            ahead = max(ahead, 2 * len(answer))
 
     def _requeue(self, jobs: Collection[Job]) -> None:
         """Put a lost player's jobs back into the queue, in their logged state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 
 import pytest
 
@@ -25,7 +26,7 @@ def turn(number, text="hello", **more):
 
 
 def sent(*rows):
-    return [(table_of(row).name, encode(row)) for row in rows]
+    return pickle.dumps([(table_of(row).name, encode(row)) for row in rows])
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ async def test_a_relay_writes_as_the_log_does(head, log_path):
 
     async def send(rows):
         groups.append(len(rows))
-        return await head.write("player", lease, rows)
+        return await head.write("player", lease, pickle.dumps(rows))
 
     relay = Relay(send)
     await relay.write(RUN)
@@ -98,7 +99,7 @@ async def test_a_relay_writes_as_the_log_does(head, log_path):
 
 async def test_what_nobody_has_read_of_a_relays_errors_is_told_at_last(head):
     lease = await head.join("player")
-    relay = Relay(lambda rows: head.write("player", lease, rows))
+    relay = Relay(lambda rows: head.write("player", lease, pickle.dumps(rows)))
     with pytest.raises(NotInLog):
         await relay.write(turn(5))
     relay.post(turn(7))
