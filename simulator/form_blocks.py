@@ -84,6 +84,7 @@ class Field(NamedTuple):
         sends: True if its choices are buttons that send the form.
         free: True if a choice can be undone, where choices are buttons.
         brief: True if choices are short buttons in a row, with their notes as tooltips.
+        typed: how an option is typed (``--x`` or ``--x/--not-x``), if not by its name.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Field(NamedTuple):
     sends: bool = False
     free: bool = False
     brief: bool = False
+    typed: str = ""
 
     @property
     def known(self) -> tuple[Any, ...]:
