@@ -58,10 +58,12 @@ def _rule_facts(replayed: Replay) -> list[tuple[Words, Words]]:
 
 
 def list_entries(data: str) -> list[Entry]:
-    """Return the items of a data set, as listed."""
+    """Return the items of a data set, as listed with the line before the last answer."""
     records = ((item.id, item_record(item)) for item in _items(data))
     return [
-        Entry(id, {name: record[name] for name in _FIELDS if record.get(name)}, record["prompt"])
+        Entry(
+            id, {name: record[name] for name in _FIELDS if record.get(name)}, record["prompt"].split("\n")[-2]
+        )
         for id, record in records
     ]
 
