@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -84,6 +84,7 @@ class Field(NamedTuple):
         sends: True if its choices are buttons that send the form.
         free: True if a choice can be undone, where choices are buttons.
         brief: True if choices are short buttons in a row, with their notes as tooltips.
+        typed: how an option is typed (``--x`` or ``--x/--not-x``), if not by its name.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Field(NamedTuple):
     sends: bool = False
     free: bool = False
     brief: bool = False
+    typed: str = ""
 
     @property
     def known(self) -> tuple[Any, ...]:
@@ -166,8 +168,12 @@ class Part(NamedTuple):
     beside: bool = False
 
 
-class Way(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Way:
     """One of several ways to send a form, with its own button; its texts are under ``way.NAME``.
+
+    Raises:
+        ValueError: if it has no field of its name.
 
     Attributes:
         name: the name of the way, and of its required field (``field.NAME.missing`` asks for it).
@@ -177,6 +183,18 @@ class Way(NamedTuple):
     blocks: Sequence[Block]
     key: str = ""
     colour: Literal["green", "clay"] = "green"
+
+    def __post_init__(self) -> None:
+        if self.name not in _field_names(self.blocks):
+            raise ValueError(
+                f"way {self.name!r}: its blocks lack the field {self.name!r}, which it sends; add it (a mere "
+                f"button, in the last way, needs a ticked Field({self.name!r}, 'switch', value=True))"
+            )
+
+
+def _field_names(blocks: Sequence[Block]) -> Iterator[str]:
+    for block in blocks:
+        yield from (block.name,) if isinstance(block, Field) else _field_names(getattr(block, "blocks", ()))
 
 
 class Ways(NamedTuple):

@@ -82,7 +82,12 @@ def option_field(name: str, option: AnnotatedOption) -> Field:
     kind, *extras = get_args(annotation)
     info = next(extra for extra in extras if isinstance(extra, OptionInfo))
     schema = unwrap_optional(TypeAdapter(kind).json_schema())
+    # The first spelling of an annotated option is typer's default.
+    typed = next(
+        (str(each) for each in (info.default, *(info.param_decls or ())) if str(each).startswith("--")), ""
+    )
     field = _field(name, schema)._replace(value=default, least=info.min, most=info.max, note=info.help or "")
+    field = field._replace(typed=typed)
     if schema.get("items", schema).get("format") == "path":
         return field._replace(kind="file")
     kinds: Mapping[FieldKind, FieldKind] = {"choice": "menu", "lines": "listed"}
@@ -91,10 +96,10 @@ def option_field(name: str, option: AnnotatedOption) -> Field:
 
 def option_words(option: Field, value: Any) -> list[str]:
     """Return the words of a command that set an option to a value."""
-    flag = option.name.replace("_", "-")
+    flag, _, off = (option.typed or f"--{option.name.replace('_', '-')}").partition("/")
     if option.kind == "switch":
-        return [f"--{'' if value else 'no-'}{flag}"]
-    return [f"--{flag}={each}" for each in (value if isinstance(value, list) else [value])]
+        return [flag if value else off or flag.replace("--", "--no-", 1)]
+    return [f"{flag}={each}" for each in (value if isinstance(value, list) else [value])]
 
 
 def unwrap_optional(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -252,7 +252,7 @@ def metric_figure(
             if (mean := mean_of(group, metric, benchmark.cluster)) is not None
         ]
         if means:
-            bars.append(Bars.of(str(run), means))
+            bars.append(Bars.from_intervals(str(run), means))
     if not bars:
         return None
     clusters = "item" if benchmark.cluster is str else "group of items"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import astuple
+from functools import cache
 from math import exp
 from typing import Final
 
@@ -12,16 +13,19 @@ from logs import LogReader
 from logs.rows import Run
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.coding import set_key
+from simulator.ambibench.data import BUILTIN, load_items
 from simulator.ambibench.features import PAIRS, value_name
-from simulator.ambibench.items import item_from_row
-from simulator.ambibench.prompt import Prompt, best_guess
+from simulator.ambibench.items import item_from_row, item_record
+from simulator.ambibench.prompt import Item, Prompt, best_guess
+from simulator.ambibench.runs import TrialSelection
 from simulator.ambibench.score import logged_table
 from simulator.ambibench.show import Replay, ReplayTrial, TextReplay, plot_card, replay, rule, text_card
 from simulator.blocks import Block, Card, Cell, Chips, Facts, Look, Passage, Span, Table, Text, Words, message
-from simulator.research import Link, PageRequest, ResearchPages
+from simulator.research import DataPages, Entry, Link, PageRequest, ResearchPages
 
 _TOKENS: Final = 3
 _NOTHING: Final = "–"
+_FIELDS: Final = ("setting", "instruction_kind", "salient_task", "format", "ft_variant", "origin")
 
 
 def episode(request: PageRequest, id: str) -> Sequence[Block]:
@@ -31,13 +35,10 @@ def episode(request: PageRequest, id: str) -> Sequence[Block]:
     replayed = replay(item, reader.turns(id), reader.judgments(episode_id=id))
     if isinstance(replayed, TextReplay):
         return _texts(replayed, "aws_category" if isinstance(item, AwsPrompt) else "category")
-    k = replayed.known
-    known = message("result.known_at", k=k) if k else message("result.known_never")
     facts: list[tuple[Words, Words]] = [
         (message("research.right"), f"{replayed.correct:g} / {len(replayed.scores)}"),
         (message("research.best"), f"{round(replayed.oracle, 2):g}"),
-        (message("result.known"), known),
-        (message("research.rule"), rule(replayed.item.hypothesis)),
+        *_rule_facts(replayed),
     ]
     return (
         Card(message("research.result"), [Facts(facts)]),
@@ -45,6 +46,47 @@ def episode(request: PageRequest, id: str) -> Sequence[Block]:
         Card(message("research.trials"), [Passage([Span(replayed.item.instruction)]), _trials(replayed)]),
         text_card(replayed),
     )
+
+
+def _rule_facts(replayed: Replay) -> list[tuple[Words, Words]]:
+    k = replayed.known
+    known = message("result.known_at", k=k) if k else message("result.known_never")
+    return [
+        (message("result.known"), known),
+        (message("research.rule"), rule(replayed.item.hypothesis)),
+    ]
+
+
+def list_entries(data: str) -> list[Entry]:
+    """Return the items of a data set, as listed with the line before the last answer."""
+    records = ((item.id, item_record(item)) for item in _items(data))
+    return [
+        Entry(
+            id, {name: record[name] for name in _FIELDS if record.get(name)}, record["prompt"].split("\n")[-2]
+        )
+        for id, record in records
+    ]
+
+
+def show_item(data: str, name: str, language: str) -> Sequence[Block]:
+    """Return the text of an item, and its rule or other fields."""
+    item = next(item for item in _items(data) if item.id == name)
+    replayed = replay(item, ())
+    text = Card(message("research.asked"), [Passage([Span(item_record(item)["prompt"])])])
+    if isinstance(replayed, TextReplay):
+        return (text, _texts(replayed, "category")[-1])
+    return (text, Card(message("research.facts"), [Facts(_rule_facts(replayed))]))
+
+
+def _items(data: str) -> tuple[Item, ...]:
+    return _drawn_items() if data == BUILTIN else load_items(data, setting=None)
+
+
+@cache
+def _drawn_items() -> tuple[Item, ...]:
+    """Return the items of runs without options."""
+    selection = TrialSelection()
+    return tuple(item for part in selection.parts() for item in selection.items(part))
 
 
 def _texts(replay: TextReplay, categories: str) -> tuple[Block, ...]:
@@ -94,4 +136,6 @@ def _links(reader: LogReader, run: Run) -> list[Link]:
     return [Link("coding", f"/research/desk?desk=coding&data={set_key(run.id)}")] if texts else []
 
 
-RESEARCH: Final = ResearchPages(episode=episode, links=_links)
+RESEARCH: Final = ResearchPages(
+    episode=episode, links=_links, data=DataPages(entries=list_entries, show=show_item)
+)

@@ -356,4 +356,5 @@ def _verdict(sample: Statistics) -> Iterator[tuple[bool, str]]:
     passed = len(sample.checks) - len(sample.failed)
     yield not sample.failed, f"{passed} of {len(sample.checks)} tests pass{different}"
     for check in sample.failed:
-        yield False, f"{check.group}: {check.what} (p = {check.p:.2g})"
+        why = f"{check.observed} of {check.n}" if check.test == "rule" else f"p = {check.p:.2g}"
+        yield False, f"{check.group}: {check.what} ({why})"

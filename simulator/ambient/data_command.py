@@ -52,7 +52,7 @@ def _distractors(examples: Sequence[Example]) -> dict[str, int]:
     ]
     return {
         "examples with a distractor": len(new),
-        "of them the sentence or a reading": new.count(False),
+        "distractors that repeat the sentence or a reading": new.count(False),
     }
 
 

@@ -162,7 +162,7 @@ class Measures:
     sizes: Mapping[int, int]
     flags: Mapping[str, int]
 
-    def of(self, task_type: str) -> TypeMeasures | None:
+    def find_type(self, task_type: str) -> TypeMeasures | None:
         """Return the measures of a type; None if there are no such tasks."""
         return next((kind for kind in self.types if kind.type == task_type), None)
 

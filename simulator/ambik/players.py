@@ -291,11 +291,11 @@ def _exchange(item: DecideItem, name: str, context: Context, dialogue: Dialogue)
         question=question,
     )
     if not question:
-        return Exchange.of([before], robot=name, user=ITEM)
+        return Exchange.from_decisions([before], robot=name, user=ITEM)
     answer = item_answer(item, question, LANGUAGE)
     action = judge(replace(case, exchanges=(*case.exchanges, (question, answer)))).action
     after = replace(before, action=action, chosen=(action,), asked=False, question="")
-    return Exchange.of([replace(before, answer=answer), after], robot=name, user=ITEM)
+    return Exchange.from_decisions([replace(before, answer=answer), after], robot=name, user=ITEM)
 
 
 def _never_ask(case: KitchenCase) -> BaselineAnswer:

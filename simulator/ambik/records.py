@@ -161,7 +161,9 @@ class Exchange:
     aborted: bool = False
 
     @classmethod
-    def of(cls, decisions: Sequence[Decision], *, robot: str, user: str, aborted: bool = False) -> Exchange:
+    def from_decisions(
+        cls, decisions: Sequence[Decision], *, robot: str, user: str, aborted: bool = False
+    ) -> Exchange:
         """Return the exchange of an episode from its decisions and their answers."""
         questions = tuple((each.question, each.answer) for each in decisions if each.asked and each.answer)
         return cls(decisions[0], decisions[-1], questions, robot, user, aborted)

@@ -55,7 +55,9 @@ def first_decisions(episodes: Iterable[PlayedItem]) -> tuple[Decision, ...]:
 def exchanges_of(episodes: Iterable[PlayedItem]) -> tuple[Exchange, ...]:
     """Return the episodes in which the robot could ask, before and after the answers."""
     return tuple(
-        Exchange.of(made, robot=each.occupant(ROBOT), user=each.occupant(USER), aborted=_is_aborted(each))
+        Exchange.from_decisions(
+            made, robot=each.occupant(ROBOT), user=each.occupant(USER), aborted=_is_aborted(each)
+        )
         for each in episodes
         if each.episode.options.get("questions", 0) and (made := _decisions_or_nothing(each))
     )

@@ -165,14 +165,14 @@ class Attribute(NamedTuple):
     """Patterns of an attribute: in a question, in a node's text that settles it, and in its explanation."""
 
     asked: re.Pattern[str]
-    told: re.Pattern[str]
+    stated: re.Pattern[str]
     explained: re.Pattern[str]
 
 
 _ATTRIBUTES: Final = {
     language: {
         row["name"]: Attribute(
-            *(re.compile(row[part], re.IGNORECASE) for part in ("asked", "told", "explained"))
+            *(re.compile(row[part], re.IGNORECASE) for part in ("asked", "stated", "explained"))
         )
         for row in rows
     }
@@ -218,7 +218,7 @@ def settled_attributes(
     settled = {
         name
         for name, attribute in _ATTRIBUTES[language].items()
-        if attribute.told.search(node.text) or attribute.explained.search(explanation)
+        if attribute.stated.search(node.text) or attribute.explained.search(explanation)
     }
     if any(entry in background.scenes for entry in named):
         settled.add(WHERE)

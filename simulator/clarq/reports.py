@@ -189,7 +189,7 @@ def _types(name: str, dialogues: pd.DataFrame) -> Bars:
         f"{number}. {task_type(str(number)).en}": share(group["success"].tolist(), group["item"].tolist())
         for number, group in dialogues.groupby("number")
     }
-    return Bars.of(name, shares.items())
+    return Bars.from_intervals(name, shares.items())
 
 
 def _counts(label: str, values: Mapping[str, Sequence[float]]) -> Panel:

@@ -214,7 +214,7 @@ def asking_figure(rows: Sequence[Row]) -> Figure | None:
 
 def _bars(row: Row) -> Bars:
     shares = {head: share for head, field in _NEEDS.items() if (share := getattr(row, field)) is not None}
-    return Bars.of(f"{row.robot} / {row.user}" if row.user else row.robot, shares.items())
+    return Bars.from_intervals(f"{row.robot} / {row.user}" if row.user else row.robot, shares.items())
 
 
 def notes(rows: Iterable[Row]) -> tuple[str, ...]:

@@ -224,7 +224,7 @@ def items_report(benchmark: Benchmark[Any, Any], data: str) -> Report:
         kinds = values.map(lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True))
         spread: list[Cell] = [None] * 3
         if len(lengths):
-            spread = [float(lengths.min()), float(lengths.mean()), float(lengths.max())]
+            spread = [int(lengths.min()), float(lengths.mean()), int(lengths.max())]
         fields.append([str(name), int(values.notna().sum()), int(kinds.nunique()), *spread])
         if kinds.nunique() <= min(_MOST, len(rows) - 1):
             counts += ([str(name), str(value), int(n)] for value, n in kinds.value_counts(sort=True).items())
@@ -235,5 +235,6 @@ def items_report(benchmark: Benchmark[Any, Any], data: str) -> Report:
         Table(["field", "items", "different", "shortest", "mean length", "longest"], fields, "Fields"),
         *([Table(["field", "value", "items"], counts, "Values that repeat")] if counts else []),
     ]
-    section = Section(name="items", title=f"{len(rows)} items ({languages})", tables=tables)
+    title, lengths_of = f"{len(rows)} items ({languages})", "Lengths: characters of texts, entries of lists."
+    section = Section(name="items", title=title, tables=tables, remarks=[lengths_of])
     return Report(title=f"{benchmark.title}, {data}", sections=[section])

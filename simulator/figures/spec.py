@@ -110,7 +110,9 @@ class Bars:
         _check_values(self, len(self.categories))
 
     @classmethod
-    def of(cls, name: str, intervals: Iterable[tuple[str, Interval]], *, counted: bool = True) -> Bars:
+    def from_intervals(
+        cls, name: str, intervals: Iterable[tuple[str, Interval]], *, counted: bool = True
+    ) -> Bars:
         """Return bars from (category, interval) pairs; `counted`: include the number of observations."""
         categories, values = zip(*intervals, strict=True)
         low, high = zip(*(value.reach for value in values), strict=True)

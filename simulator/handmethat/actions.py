@@ -131,7 +131,7 @@ def _check(word: str, i: int = -1, j: int = -1) -> _Check:
         field = State._fields.index(word)
         return lambda w, s, a: bool(s[field] >> a[i] & 1)  # type: ignore[operator]
     if word in STATE_OF_ABILITY or word in ("has-inside", "has-ontop", "movable", "receptacle"):
-        return lambda w, s, a: bool(w.of(word) >> a[i] & 1) if a[i] >= 0 else False
+        return lambda w, s, a: bool(w.find_all(word) >> a[i] & 1) if a[i] >= 0 else False
     if word in ("heats", "cools", "soaks"):
         return lambda w, s, a: w.kinds[a[i]].role == word
     if word in ("inside", "ontop"):
@@ -140,7 +140,7 @@ def _check(word: str, i: int = -1, j: int = -1) -> _Check:
 
 
 def _is_cleanable(world: World, thing: int) -> bool:
-    return thing >= 0 and any(world.of(ability) >> thing & 1 for ability in _CLEANABLE)
+    return thing >= 0 and any(world.find_all(ability) >> thing & 1 for ability in _CLEANABLE)
 
 
 _CHECKS: Final[Mapping[str, Callable[[int, int], _Check]]] = {
@@ -157,7 +157,7 @@ _CHECKS: Final[Mapping[str, Callable[[int, int], _Check]]] = {
     "may-hold": lambda i, j: lambda w, s, a: not (w.kinds[a[i]].movable and w.kinds[a[j]].receptacle),
     "cuts": lambda i, j: lambda w, s, a: w.kinds[a[i]].name == "knife",
     "cleans": lambda i, j: lambda w, s, a: w.kinds[a[i]].name in w.kinds[a[j]].cleaners,
-    "wet-enough": lambda i, j: lambda w, s, a: bool((s.soaked | ~w.of("soakable")) >> a[i] & 1),
+    "wet-enough": lambda i, j: lambda w, s, a: bool((s.soaked | ~w.find_all("soakable")) >> a[i] & 1),
     "cleanable": lambda i, j: lambda w, s, a: _is_cleanable(w, a[i]),
 }
 

@@ -188,7 +188,7 @@ class House:
 
     def _lid(self, entity: int) -> Trait | None:
         """Return the trait ``open`` or ``closed``; None for a thing that cannot be opened."""
-        if not self._world.of("openable") >> entity & 1:
+        if not self._world.find_all("openable") >> entity & 1:
             return None
         is_open = is_unlocked(self._world, self._state, entity)
         return Trait(state_word("open", is_open, self._play.language), locked=not is_open)

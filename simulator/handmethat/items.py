@@ -306,6 +306,6 @@ def describe_sample(episodes: Mapping[str, Any], drawn: Mapping[str, Any]) -> st
     parts = [f"{drawn[key]} {unit}" for key, unit in counts.items() if drawn[key] is not None]
     parts.append(f"{drawn['shares']} shares of levels")
     return (
-        f"{text}; a sample of {drawn['population']} episodes ({', '.join(parts)}; quest types and templates "
+        f"{text}; drawn from {drawn['population']} episodes ({', '.join(parts)}; quest types and templates "
         f"in proportion; seed {drawn['seed']})"
     )

@@ -114,7 +114,7 @@ def levels_section(episodes: pd.DataFrame) -> Section:
         name="levels",
         title="Score, success (%) and moves of successes by level",
         tables=[paper_table(results), Table.of_frame(results, columns, "With 95 % intervals", "exact")],
-        remarks=["* full observability"],
+        remarks=["* full observability"] if (episodes["mode"] == "full").any() else (),
     )
 
 

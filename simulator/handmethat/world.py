@@ -176,7 +176,7 @@ class World:
         """Return the name of `entity`; ``h`` for the human."""
         return HUMAN_NAME if entity == HUMAN else self.names[entity]
 
-    def of(self, word: str) -> BitSet:
+    def find_all(self, word: str) -> BitSet:
         """Return the entities with an ability, class, subclass, type, colour or size (see `masks`)."""
         return self.masks.get(word, 0)
 
@@ -188,7 +188,7 @@ class World:
 
     def only_of_type(self, entity: int) -> bool:
         """Return True if the household has no other entity of this type."""
-        return self.of(self.kinds[entity].name).bit_count() == 1
+        return self.find_all(self.kinds[entity].name).bit_count() == 1
 
 
 @lru_cache(maxsize=1024)
@@ -237,7 +237,7 @@ def shows(world: World, state: State, container: int) -> bool:
 def is_unlocked(world: World, state: State, container: int) -> bool:
     """Return True if `container` is open or cannot be opened or closed."""
     bit = 1 << container
-    return not world.of("openable") & bit or bool(state.open & bit)
+    return not world.find_all("openable") & bit or bool(state.open & bit)
 
 
 def start_state(world: World, containers: Sequence[int], bits: Mapping[str, BitSet]) -> State:

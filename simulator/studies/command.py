@@ -382,7 +382,10 @@ def _print_plan(study: Study) -> None:
     if study.pay:
         total = f"{plan.total:.2f} {study.pay.currency}"
         hourly = f"{plan.hourly:.2f}"
-        console.print(f"total pay {total}, {hourly} per hour if a set takes {study.pay.minutes:g} min")
+        leaving = "" if study.pay.paid_exit is None else f"; a paid exit {study.pay.paid_exit:.2f}"
+        console.print(
+            f"total pay {total}, {hourly} per hour if a set takes {study.pay.minutes:g} min{leaving}"
+        )
     if plan.no_code:
         console.print(f"[yellow]no completion code for:[/yellow] {', '.join(plan.no_code)}", highlight=False)
 

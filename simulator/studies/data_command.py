@@ -78,7 +78,7 @@ def write_payment(
             f"people ({owed.further_sets}), and people who left with the code paid_exit ({owed.paid_exits})."
         )
     if owed.unknown:
-        print(f"Done, but without a platform id: {', '.join(owed.unknown)}")
+        print(f"Done, but without a platform id (listed in {FURTHER}): {', '.join(owed.unknown)}")
 
 
 def write_study_snapshot(

@@ -36,11 +36,13 @@ class Pay(Part):
         amount: in units of `currency`; with 0, pages still show `minutes`.
         currency: three letters, ISO 4217.
         minutes: the announced duration of a set.
+        paid_exit: the amount for a person who leaves with the code of that name; None if it is not fixed.
     """
 
     amount: NonNegativeFloat
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
     minutes: PositiveFloat
+    paid_exit: NonNegativeFloat | None = None
 
 
 class Codes(Part):

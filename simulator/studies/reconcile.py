@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,7 @@ from logs.rows import EXCLUDED, Episode
 from simulator.errors import InputError
 from simulator.studies.desk import StudyDesk
 from simulator.studies.pairing import PAID
+from simulator.studies.parts import Pay
 from simulator.studies.people import recognise
 from simulator.studies.quota import Place, State, cell_name
 
@@ -280,10 +281,11 @@ class Payment:
         review: people who finished and missed one; nobody is rejected automatically.
         reject: people who finished but were excluded by a researcher, and the reason.
         bonus: bonus per person in the study's currency, without zeros.
-        unknown: pseudonyms of people who finished but have no platform id, or no valid one.
+        unknown: pseudonyms of people who finished but have no platform id, or no valid one (see `further`).
         further_sets: number of sets beyond the first of each person, which a submission does not pay.
         paid_exits: number of people who finished no set and left with the code ``paid_exit``.
-        further: id, amount (empty if the study does not say) and reason for further sets and paid exits.
+        further: id, or pseudonym without an id; amount (empty if the study does not say) and reason: what no
+            submission pays.
     """
 
     approve: tuple[str, ...]
@@ -348,11 +350,6 @@ def payment_of(
             if score.metric == metric and score.value is not None:
                 for person in owners[score.episode_id] & earned.keys():
                     earned[person] += score.value * amount
-    more = {person: sets - 1 for person, sets in people.items() if sets > 1}
-    pay = {person: f"{sets * study.pay.amount:.2f}" if study.pay else "" for person, sets in more.items()}
-    reasons_to_pay = {person: f"further sets: {sets}" for person, sets in more.items()} | {
-        person: f"paid exit: {why}" for person, why in exits.items()
-    }
     return Payment(
         approve=_names_of(names, (person for person in people if person not in failed)),
         review=_names_of(names, failed),
@@ -362,11 +359,36 @@ def payment_of(
         further_sets=len(done) - len(people),
         paid_exits=len(exits),
         further=tuple(
-            (names[person], pay.get(person, ""), why)
-            for person, why in reasons_to_pay.items()
-            if person in names
+            (names.get(person, person), "" if due is None else f"{due:.2f}", why)
+            for person, due, why in (
+                *_unsubmitted(study.pay, people, earned, names, failed),
+                *_exits(study.pay, exits),
+            )
         ),
     )
+
+
+def _unsubmitted(
+    pay: Pay | None,
+    sets: Mapping[str, int],
+    bonus: Mapping[str, float],
+    names: Mapping[str, str],
+    failed: Set[str],
+) -> Iterator[tuple[str, float | None, str]]:
+    """Yield what no submission pays to people who finished: further sets, or everything without an id."""
+    for person, count in sets.items():
+        unpaid = count - (person in names)
+        check = ", missed a check" if person in failed else ""
+        why = f"further sets: {unpaid}" if person in names else f"no platform id: {unpaid} finished{check}"
+        if unpaid:
+            yield person, pay.amount * unpaid if pay else None, why
+        if person not in names and bonus[person] >= _CENT:
+            yield person, bonus[person], "no platform id: bonus"
+
+
+def _exits(pay: Pay | None, exits: Mapping[str, str]) -> Iterator[tuple[str, float | None, str]]:
+    for person, why in exits.items():
+        yield person, pay.paid_exit if pay else None, f"paid exit: {why}"
 
 
 def _players(played: Played) -> set[str]:

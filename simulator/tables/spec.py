@@ -188,8 +188,7 @@ class Tables:
         """Return the files of `main` below a folder; or the file itself, even if it only looks like one."""
         kinds = self.files_of(path)
         if not kinds and path.is_file() and self.main.csv == is_csv(path):
-            separated = self.main.csv and other_separator(header_of(path))
-            return (path,) if separated or any(map(self.looks_main, head_of(path))) else ()
+            return (path,) if any(map(self.looks_main, head_of(path))) else ()
         return tuple(file for file, kind in kinds.items() if kind is self.main)
 
     def find(self, path: Path) -> tuple[Path, ...]:

@@ -49,7 +49,7 @@ def make_pool(seed: int, quest: Quest) -> tuple[Callable[[], Pool | None], Pool 
     random = Random(seed)
     world, state = sample_scene(Random(seed + 1))
     subclasses = random.sample(["fruit", "vegetable", "tableware", "box", "paper_product", "protein"], 3)
-    things = [entity for subclass in subclasses for entity in entities(world.of(subclass))]
+    things = [entity for subclass in subclasses for entity in entities(world.find_all(subclass))]
     names = ("table", "refrigerator", "cabinet", "sink", "box#0", "box#1", "box#2", "floor")
     arguments: Mapping[Quest, tuple[str | None, ...]] = {
         "bring_me": (None,),

@@ -20,7 +20,7 @@ from simulator.benchmark import Due, Move, State
 from simulator.blocks import Block, Heading, Meter, Talk, Text
 from simulator.errors import InputError
 from simulator.form_blocks import Field as Input
-from simulator.form_blocks import Form, Way, Ways
+from simulator.form_blocks import Form, Part, Way, Ways
 from simulator.model_forms import form_of
 from simulator.runner.machines import task_turns
 from simulator.seats import Reply, ScriptSeat
@@ -233,6 +233,12 @@ async def test_ways_need_no_texts_and_the_start_page_knows_the_seat(rated: Actio
     shown = await (await begin(rated, benchmark="rated")).look()
     assert re.search("reason reason Send other other Send", words(shown))
     assert 'data-role="Asker"' in shown  # for the list on the home page
+
+
+def test_a_way_needs_a_field_of_its_name() -> None:
+    assert Way("ask", [Part("", [Input("ask", "line")])]).name == "ask"
+    with pytest.raises(ValueError, match=r"way 'skip': its blocks lack the field 'skip'.*add it"):
+        Way("skip", [Input("why", "line")])
 
 
 async def test_a_rule_over_several_fields_is_reported_at_the_end_of_the_form(

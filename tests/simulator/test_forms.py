@@ -1,11 +1,15 @@
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import pytest
+import typer
+from pydantic import BaseModel
 
 from simulator.errors import SeatError
+from simulator.field_options import options_of
 from simulator.forms import LONGEST, SeatFormError, checked_length, measurements, read_consent
+from simulator.model_forms import option_field, option_words
 
 
 class Broken(NamedTuple):
@@ -51,3 +55,19 @@ def test_what_a_page_measures_is_a_time_and_a_flag() -> None:
         with pytest.raises(SeatError) as refused:
             measurements(wrong, "user")
         assert refused.value.code == "malformed"
+
+
+class Options(BaseModel):
+    """Options, two of which are typed by names of their own."""
+
+    first_turn: Annotated[int, typer.Option("-f", "--from")] = 1
+    loud: Annotated[bool, typer.Option("--loud/--quiet")] = True
+    by_name: bool = True
+    many: int = 2
+
+
+def test_a_command_has_the_names_by_which_its_options_are_typed() -> None:
+    fields = {name: option_field(name, option) for name, option in options_of(Options).items()}
+    chosen = {"first_turn": 3, "loud": False, "by_name": False, "many": 4}
+    words = [word for name, value in chosen.items() for word in option_words(fields[name], value)]
+    assert words == ["--from=3", "--quiet", "--no-by-name", "--many=4"]

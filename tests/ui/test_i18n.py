@@ -51,6 +51,7 @@ def test_phrases_of_reports_are_chinese_and_name_what_they_hold() -> None:
             phrase
         )
     assert ZH.phrase("long: S, D and L with 95 % intervals") == "long：S、D、L 及 95% 区间"
+    assert [*map(ZH.phrase, ("0.25 to 1.00", "0.25 to 0.75"))] == ["0.25 至 1.00", "0.25 至 0.75"]
     # Each entry of a list is translated, even if a phrase matches the whole list.
     lacks = "; ".join(
         f"no {who} in setting multiple with informative instructions" for who in ("people", "models")
@@ -122,7 +123,7 @@ def test_reports_of_all_kinds_of_runs_are_chinese(benchmark: Benchmark[Any, Any]
 
 
 def texts_of(section: Section) -> Iterator[str]:
-    yield from (section.title, *section.remarks)
+    yield from (section.title, *section.text.splitlines(), *section.remarks)
     for table in section.tables:
         yield from (table.title, *(head.name for head in table.heads))
     for figure in section.figures:

@@ -156,7 +156,7 @@ def _remarks(t: Strings, records: AskingRecords, compared: Sequence[str]) -> Ite
     for name in compared:
         if (notes := asking_spec(name).notes) is not None:
             texts = {field: t.phrase(text) for field, text in notes._asdict().items()}
-            title = catalog.find(name).title
+            title = t.phrase(catalog.find(name).title)
             price = t(f"{_TEXTS}.note.price", **texts) if notes.price else ""
             yield f"{t(f'{_TEXTS}.note.of', benchmark=title, **texts)} {price}".strip()
     if records.left_out:

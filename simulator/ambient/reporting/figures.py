@@ -57,7 +57,7 @@ def templates_figure(results: Iterable[Results]) -> Figure | None:
             if isinstance(value := result.measure(f"template_{place}").value, Interval)
         }
         if values:
-            marks.append(Bars.of(result.name, values.items()))
+            marks.append(Bars.from_intervals(result.name, values.items()))
     if not marks:
         return None
     panel = Panel("", "statement", "judged rightly", [*marks, Level(_CHANCE, "chance")])

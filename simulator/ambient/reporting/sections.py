@@ -119,30 +119,32 @@ def read_contents(source: Frames) -> Contents:
         examples=examples_of_results(settings.data, paths, list(files.get("dataset", {}))),
         categories=categories,
     )
-    run_context = context
-    if source.runs and settings.data is None and (data := _played_on(source.reader, source.runs)):
-        run_context = replace(context, examples=examples_of_results(data, ()))
+    contexts = {run: _run_context(context, source.reader, (run, *source.runs)) for run in source.runs}
     aborted = not source.exclude_aborted
     played = [each for run in source.runs for each in tasks_of_run(source.reader, run, aborted=aborted)]
-    results = [_RESULTS[answers.kind](answers, run_context) for answers in played if answers.kind != "nli"]
+    results = [
+        _RESULTS[answers.kind](answers, contexts.get(answers.run, context))
+        for answers in played
+        if answers.kind != "nli"
+    ]
     results += _file_results(files, context, source.problems)
-    results += _nli_results(played, files, run_context, source.problems)
+    results += _nli_results(played, files, next(iter(contexts.values()), context), source.problems)
     _check_votes(settings.votes, [answers.records for answers in played if answers.kind == "crowd"], files)
     linguists = dict.fromkeys(answers.run for answers in played if answers.kind == "linguists")
     flows = (FlowDiagram(flow(source.reader, run), run) for run in linguists)
     return Contents(tuple(_number_duplicates(results)), tuple(played), tuple(flows))
 
 
-def _played_on(reader: LogReader, runs: Iterable[str]) -> str | None:
-    """Return the data of the first run that names its data and whose data still exist."""
-    for run in runs:
+def _run_context(context: Context, reader: LogReader, runs: Iterable[str]) -> Context:
+    """Return the context with the data of the first run whose data still exist, unless data are named."""
+    for run in runs if context.settings.data is None else ():
         data = reader.run(run).config.get("data")
         try:
             if isinstance(data, str) and read_examples(data).examples:
-                return data
+                return replace(context, examples=examples_of_results(data, ()))
         except InputError:
             continue
-    return None
+    return context
 
 
 def _file_results(files: Files, context: Context, problems: Problems) -> Iterator[Results]:

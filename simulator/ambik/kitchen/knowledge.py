@@ -133,10 +133,10 @@ class Rewrite(Condition, Reason, frozen=True):
 class Amount(Condition, frozen=True):
     """A rule for steps that leave open how long, how much or how many.
 
-    `told`: pattern for a text that states the amount; `options`: possible amounts, as added to the step.
+    `stated`: pattern for a text that states the amount; `options`: possible amounts, as added to the step.
     """
 
-    told: Pattern
+    stated: Pattern
     number: bool = False
     spoken: NoteField
     options: tuple[str, ...]

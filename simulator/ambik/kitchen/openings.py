@@ -287,7 +287,7 @@ class Opening:
 def open_amount(case: Case) -> Amount | None:
     """Return the rule for an amount that the step leaves open; None if none is open or the text states it."""
     amount = next((rule for rule in sense().amounts if rule.holds(case.step, case.goal)), None)
-    if amount is None or amount.told.search(case.goal) or (amount.number and says("number", case.goal)):
+    if amount is None or amount.stated.search(case.goal) or (amount.number and says("number", case.goal)):
         return None
     return amount
 

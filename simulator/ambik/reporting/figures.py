@@ -39,7 +39,7 @@ def icr_figure(results: Sequence[Result]) -> Figure | None:
     pairs = [result for result in results if result.dataset == "ambik"]
     panels = []
     for kind, title in SHORT.items():
-        measured = ((result, result.measures.of(kind)) for result in pairs)
+        measured = ((result, result.measures.find_type(kind)) for result in pairs)
         marks = _by_method((result, kind.icr) for result, kind in measured if kind is not None)
         panels += [Panel(title, "robot", "ICR", marks)] if marks else []
     return _figure("figure-3", "Intent coverage (Fig. 3)", panels, "icr")
@@ -108,8 +108,8 @@ def coverage_figure(results: Sequence[Result]) -> Figure | None:
     if not measured:
         return None
     marks: list[Mark] = [
-        Bars.of("measured (Clopper-Pearson)", measured.items()),
-        Bars.of("predicted (beta-binomial)", predicted.items(), counted=False),
+        Bars.from_intervals("measured (Clopper-Pearson)", measured.items()),
+        Bars.from_intervals("predicted (beta-binomial)", predicted.items(), counted=False),
         *(Level(target, f"target {target:g}") for target in targets),
     ]
     return _figure("coverage", "Coverage", [Panel("", "", "coverage", marks)], "coverage")
@@ -163,7 +163,7 @@ def _by_method(measured: Iterable[tuple[Result, Measure]]) -> list[Bars]:
     for result, measure in measured:
         if measure.interval is not None:
             series.setdefault(result.method_name, []).append((result.name, measure.interval))
-    return [Bars.of(method, intervals) for method, intervals in series.items()]
+    return [Bars.from_intervals(method, intervals) for method, intervals in series.items()]
 
 
 def _histogram(values: Sequence[float], edges: Sequence[float], q_hat: float) -> list[Bars]:

@@ -223,7 +223,7 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
     for run, of_run in _group_by(lambda line: line.decision.run, tests).items():
         episodes = _episodes(of_run)
         exchanges = [
-            Exchange.of(
+            Exchange.from_decisions(
                 [line.decision for line in played], robot=played[0].fields.robot, user=played[0].fields.user
             )
             for played in episodes

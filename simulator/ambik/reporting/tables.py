@@ -314,7 +314,7 @@ def _by_type(measure: str) -> dict[str, Callable[[Result], Interval | None]]:
     """Return a column for each type, with one measure of `TypeMeasures`."""
 
     def interval(kind: TaskType, result: Result) -> Interval | None:
-        measured: Measure | None = getattr(result.measures.of(kind), measure, None)
+        measured: Measure | None = getattr(result.measures.find_type(kind), measure, None)
         return None if measured is None else measured.interval
 
     return {SHORT[kind]: partial(interval, kind) for kind in TASK_TYPES}

@@ -105,7 +105,7 @@ def entities_named(world: World, key: str, value: str) -> BitSet:
     if key == "room":
         return bit_set(world.index[name] for name in word_table()["rooms"][value] if name in world.index)
     locations = {world.names[place] for place in world.locations}
-    return world.of(value) if value not in CLASSES or value in (*locations, "RECEPTACLE") else 0
+    return world.find_all(value) if value not in CLASSES or value in (*locations, "RECEPTACLE") else 0
 
 
 def containers_described(world: World, containers: BitSet, words: str) -> BitSet:
@@ -113,7 +113,7 @@ def containers_described(world: World, containers: BitSet, words: str) -> BitSet
     for key in ("color", "size"):
         for name, value in word_table()["values"][key].items():
             if re.search(rf"\b{name}\b", words) if name.isascii() else name in words:
-                containers &= world.of(value)
+                containers &= world.find_all(value)
     return containers
 
 

@@ -155,7 +155,7 @@ def _which_kind(world: World, words: str) -> str:
     """Return the open question of "which" or "what" before a noun ("which fruit"); empty without one."""
     for value, rest in kinds_asked(words):
         bits = entities_named(world, "kind", value)
-        if bits & world.of("receptacle") and re.search(table()["put_it_in"], rest):
+        if bits & world.find_all("receptacle") and re.search(table()["put_it_in"], rest):
             return "destination"
         if bits & bit_set(world.locations):
             return "place"
@@ -314,7 +314,7 @@ class _Sentence:
                 continue
             bits = entities_named(world, key, value)
             before = self._place_start(start, end, bits, last_place_end)
-            if before is not None and bits & world.of("receptacle"):
+            if before is not None and bits & world.find_all("receptacle"):
                 place_role = "destination" if re.match("into|onto|to ", words[before:start]) else role
                 self._add_place(before, start, Mention(place_role, bits))
                 last_place_end = end
@@ -401,7 +401,7 @@ class _Sentence:
         if start - mention_start > _FAR or mention.key not in ("kind", "color", "size"):
             return False
         near = len(self.words[mention_start:start].split()) <= _NEAR
-        return near and bool(self._world.of(str(mention.value)) & bits)
+        return near and bool(self._world.find_all(str(mention.value)) & bits)
 
     def _negated_ranges(self) -> list[tuple[int, int]]:
         """Return the ranges of characters in the scope of a negation."""

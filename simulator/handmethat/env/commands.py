@@ -195,7 +195,7 @@ class Offers:
             *(f"move to {self._labels[place]}" for place in world.locations),
             f"move to {HUMAN_WORD}",
         )
-        members = world.of
+        members = world.find_all
         self._openable, self._receptacles = members("openable"), members("receptacle")
         self._toggleable, self._sliceable = members("toggleable"), members("sliceable")
         self._cleanable = members("dustyable") | members("stainable")
@@ -272,7 +272,7 @@ class Offers:
         if not role or not state.toggled >> state.at & 1:
             return []
         verb, ability = _APPLIANCE_COMMANDS[role]
-        able = self._world.of(ability)
+        able = self._world.find_all(ability)
         return [f"{verb} {self._labels[thing]}" for thing in here if able >> thing & 1]
 
     def _lid(self, state: State, entity: int) -> list[str]:
@@ -321,7 +321,7 @@ class Offers:
     ) -> list[str]:
         world, label, commands = self._world, self._labels[tool], list[str]()
         kind = world.kinds[tool].name
-        if not world.of("soakable") >> tool & ~state.soaked >> tool & 1:
+        if not world.find_all("soakable") >> tool & ~state.soaked >> tool & 1:
             targets = [thing for thing in (at, *reachable) if kind in world.kinds[thing].cleaners]
             dirty = [target for target in targets if self._cleanable >> target & 1]
             commands += [f"clean {self._labels[thing]} with {label}" for thing in dirty]

@@ -81,7 +81,7 @@ class Observer:
         self.world, self.language = world, language
         self._traits = traits_of(world)
         self.table = wording(language)
-        self._receptacles = world.of("receptacle")
+        self._receptacles = world.find_all("receptacle")
         self._masks: dict[tuple[int, ...], BitSet] = {}
         self._lists: dict[tuple[object, ...], str] = {}
         self._last_state: State | None = None

@@ -186,7 +186,7 @@ class _Human:
         put = _PUT_ZH.search(text)
         if put and question.asks in {(role,) for role in _ROLES} and not (moves and put["it"]):
             return Question((_ROLES[moves],))
-        receptacles = self.world.of("receptacle")
+        receptacles = self.world.find_all("receptacle")
         bare = all(each.key in ("place", "object") and int(each.value) & receptacles for each in mentions)
         if not (mentions and bare) or re.search(table()["says_where"], text.lower()):
             return question

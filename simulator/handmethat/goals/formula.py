@@ -104,7 +104,7 @@ class _Body:
     states: tuple[tuple[str, str, bool, int], ...]
     position: int
 
-    def of(self, term: str) -> tuple[Requirement, ...]:
+    def select(self, term: str) -> tuple[Requirement, ...]:
         return tuple((name, value) for name, about, value, _ in self.states if about == term)
 
 
@@ -167,7 +167,7 @@ def _subgoal(node: _Node) -> Subgoal:
     if term.startswith("?"):
         _fail(node.position, f"{term!r} is not bound by forall or exists")
     _check_terms(literals, (term,))
-    return Subgoal(form="BE", x=term, of_x=literals.of(term))
+    return Subgoal(form="BE", x=term, of_x=literals.select(term))
 
 
 def _universal_subgoal(x: str, kind: str, node: _Node) -> Subgoal:
@@ -182,7 +182,7 @@ def _universal_subgoal(x: str, kind: str, node: _Node) -> Subgoal:
     if body.place:
         return _placed_subgoal("ALL", kind, body.place[2], body, x)
     _check_terms(body, (x,))
-    return Subgoal(form="BE-ALL", x=kind, of_x=body.of(x))
+    return Subgoal(form="BE-ALL", x=kind, of_x=body.select(x))
 
 
 def _existential_subgoal(variable: str, kind: str, rest: Sequence[Any], node: _Node) -> Subgoal:
@@ -215,7 +215,8 @@ def _placed_subgoal(
         _fail(body.position, "a thing cannot be in or on itself")
     _check_terms(body, (x_term, y_term))
     relation: Relation = "inside" if body.place[0] == "inside" else "ontop"
-    return Subgoal(form=form, x=x, y=y, relation=relation, of_x=body.of(x_term), of_y=body.of(y_term))
+    of_x, of_y = body.select(x_term), body.select(y_term)
+    return Subgoal(form=form, x=x, y=y, relation=relation, of_x=of_x, of_y=of_y)
 
 
 def _body(parts: Sequence[Any], around: _Node) -> _Body:

@@ -116,7 +116,7 @@ def terms_of(world: World, subgoal: Subgoal) -> tuple[tuple[int, ...], tuple[int
 
 
 def _entities_of(world: World, name: str, is_type: bool) -> tuple[int, ...]:
-    return tuple(entities(world.of(name))) if is_type else (world.entity(name),)
+    return tuple(entities(world.find_all(name))) if is_type else (world.entity(name),)
 
 
 def choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
@@ -205,15 +205,15 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
         entity
         for name in states
         for kind in _TOOLS.get(name, ())
-        for entity in entities(_siblings(world, kind) if distractors else world.of(kind))
+        for entity in entities(_siblings(world, kind) if distractors else world.find_all(kind))
     )
     places = bit_set(world.entity(place) for name in states for place in _PLACES.get(name, ()))
     movable = xs | ys | tools | (siblings_x if distractors else 0)
-    position = ys | places | (xs & world.of("LOCATION"))
+    position = ys | places | (xs & world.find_all("LOCATION"))
     relevant = xs | ys | tools | places | (siblings_x | siblings if distractors else 0)
     here = (world.entity("floor"), *([state.at] if state.at >= 0 else ()))
     return Targets(
-        movable=movable & world.of("movable"),
+        movable=movable & world.find_all("movable"),
         position=tuple(entities(position)),
         grounded=_with_containers(state, relevant) | bit_set(here),
     )
@@ -221,7 +221,7 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
 
 def _siblings(world: World, kind: str) -> BitSet:
     row = hierarchy().kinds.get(kind)
-    return world.of(row.subclass) if row and row.movable else 0
+    return world.find_all(row.subclass) if row and row.movable else 0
 
 
 def _with_containers(state: State, things: BitSet) -> BitSet:

@@ -99,7 +99,7 @@ def descriptions(
     pairs, groups, group_of = _groups(world, state, described, subclasses)
     # A code identifies a description and counts its specifiers.
     weights = _weights(pairs)
-    universe = world.of("movable") if among is None else among
+    universe = world.find_all("movable") if among is None else among
     matches = words([universe, *(universe & extension(world, state, *pair) for pair in pairs)], len(world))
     kinds = 3 if subclasses else 2
     starts = np.cumsum([0, *((kinds + 1) << len(group) - kinds for group in groups)])

@@ -78,7 +78,7 @@ def describe(specifiers: Mapping[str, Value] | Iterable[Specifier]) -> tuple[Spe
 
 def matching(world: World, state: State, description: Iterable[Specifier]) -> BitSet:
     """Return the movable entities that match every specifier; a state that an entity lacks is a mismatch."""
-    things = world.of("movable")
+    things = world.find_all("movable")
     for key, value in description:
         things &= extension(world, state, key, value)
     return things
@@ -86,18 +86,18 @@ def matching(world: World, state: State, description: Iterable[Specifier]) -> Bi
 
 def changeable(world: World, verb: str) -> BitSet:
     """Return the entities that a change_state verb applies to, regardless of their current state."""
-    return reduce(or_, map(world.of, VERBS.get(verb, ())), 0)
+    return reduce(or_, map(world.find_all, VERBS.get(verb, ())), 0)
 
 
 def extension(world: World, state: State, key: str, value: Value) -> BitSet:
     """Return the entities that match one specifier."""
     if key in KIND_KEYS or key in ("color", "size"):
-        return world.of(str(value))
+        return world.find_all(str(value))
     if key in PLACE_KEYS:
         container = world.index.get(str(value))
         if container is None or world.kinds[container].relation != key:
             return 0
         return bit_set(state.contents(container))
-    able = world.of(ABILITY_OF_STATE[key])
+    able = world.find_all(ABILITY_OF_STATE[key])
     positive: BitSet = getattr(state, key)
     return able & positive if value else able & ~positive

@@ -113,7 +113,7 @@ def _blocks(
 
     `tables` is shared by the quest types.
     """
-    useful, movable = useful_by_argument(rewards), world.of("movable")
+    useful, movable = useful_by_argument(rewards), world.find_all("movable")
     every_argument = arguments_of(world, quest, targets)
     # A subclass may be named (B3); a location may match a description (B5).
     subclasses = quest == "bring_me" or profile.subclasses_everywhere

@@ -167,7 +167,7 @@ def true_by_sets(pool: Pool, spoken: Utterances) -> Utterances:
     """
     matches = {pair: extension(pool.world, pool.state, *pair) for pair in spoken.specifiers}
     by_bit, count = tuple(matches.values()), len(matches)
-    movable, low = pool.world.of("movable"), (1 << count) - 1
+    movable, low = pool.world.find_all("movable"), (1 << count) - 1
     meant = [
         reduce(and_, (matches[pair] for pair in meaning.description), movable) for meaning in pool.meanings
     ]

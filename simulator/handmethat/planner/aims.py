@@ -137,7 +137,7 @@ class Aim:
         forced = [tests[0].option for tests in self._tests if len(tests) == 1]
         self._fixed = _OptionTest(tuple(chain.from_iterable(forced)))
         self._open = [tests for tests in self._tests if len(tests) != 1]
-        self._locations = locations = world.of("LOCATION")
+        self._locations = locations = world.find_all("LOCATION")
         concerned = _entities_concerned(world, subgoal, self._choices, grounded)
         self._things, demanded = concerned & ~locations, _entities_of(self._choices) & locations
         things = tuple(entities(self._things))
@@ -313,9 +313,9 @@ def _entities_concerned(
     if states & _BY_CLEANING:
         types = {name for entity in entities(concerned) for name in world.kinds[entity].cleaners}
         for name in types:
-            concerned |= world.of(name) & grounded
+            concerned |= world.find_all(name) & grounded
     if "sliced" in states:
-        concerned |= world.of("knife") & grounded
+        concerned |= world.find_all("knife") & grounded
     return concerned
 
 

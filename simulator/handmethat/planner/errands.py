@@ -239,7 +239,7 @@ def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: Bi
     """Return one tool of each type, place and wetness, ordered by the steps until it can be used."""
     tools = 0
     for name in types:
-        tools |= walk.world.of(name)
+        tools |= walk.world.find_all(name)
     costs = {}
     for tool in _distinct_tools(walk, tools, fixed):
         attempt = walk.fork()
@@ -267,7 +267,7 @@ def _treating_styles(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Er
     if not (sliced := errands.with_job("sliced")):
         yield from (ErrandStyle(heater=heater) for heater in heaters)
         return
-    knives = _distinct_tools(walk, walk.world.of("knife"), fixed)
+    knives = _distinct_tools(walk, walk.world.find_all("knife"), fixed)
     knives.sort(key=lambda knife: (walk.holding != knife, walk.location(knife) != walk.at))
     relation = {location: walk.world.kinds[location].relation for location in walk.world.locations}
     strays = [entity for entity in sliced if relation.get(walk.place[entity]) != "ontop"]

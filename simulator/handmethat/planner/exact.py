@@ -218,7 +218,7 @@ def _is_dominated(operator: Operator, others: Iterable[Operator], useful: Facts)
 def _blocks(grounding: Grounding) -> dict[int, tuple[int, Facts]]:
     """Return the offset of the facts of each movable thing, and a mask with one bit per fact."""
     blocks: dict[int, tuple[int, Facts]] = {}
-    movable = grounding.relevant & grounding.world.of("movable")
+    movable = grounding.relevant & grounding.world.find_all("movable")
     positions: dict[int, list[int]] = {entity: [] for entity in entities(movable)}
     for atom, bit in grounding.atoms.items():
         if len(atom) > 1 and isinstance(atom[1], int) and atom[1] in positions:

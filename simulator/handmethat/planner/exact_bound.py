@@ -62,7 +62,7 @@ class Trips:
 
     def __init__(self, grounding: Grounding, operators: Sequence[Operator]) -> None:
         world, atoms = grounding.world, grounding.atoms
-        movable = grounding.relevant & world.of("movable")
+        movable = grounding.relevant & world.find_all("movable")
         self._standing = grounding.exclusive[-1]
         self._at = {int(atom[1]): bit for atom, bit in atoms.items() if atom[0] == "at"}
         self._things = {entity: _thing(grounding, entity) for entity in entities(movable)}
@@ -70,7 +70,7 @@ class Trips:
         for operator in operators:
             touched |= operator.needs | operator.adds
         carried = (entity for entity, thing in self._things.items() if thing.held & touched)
-        self._boxes = bit_set(carried) & world.of("receptacle")
+        self._boxes = bit_set(carried) & world.find_all("receptacle")
 
     def count(self, facts: Facts, marks: Facts, more: Iterable[Trip] = ()) -> int:
         """Return a lower bound on the moves that make all of `marks` true at some time; none holds now.

@@ -102,14 +102,14 @@ def ground(world: World, relevant: BitSet) -> Grounding:
 
 
 def _atoms(world: World, relevant: BitSet) -> Iterator[Atom]:
-    containers = tuple(entities(relevant & world.of("receptacle")))
+    containers = tuple(entities(relevant & world.find_all("receptacle")))
     for entity in entities(relevant):
         if world.kinds[entity].movable:
             yield from (("in", entity, container) for container in containers if container != entity)
             yield "holding", entity
         for name in world.kinds[entity].states:
             yield from ((name, entity), (f"not {name}", entity))
-    yield from (("at", entity) for entity in entities(relevant & world.of("LOCATION")))
+    yield from (("at", entity) for entity in entities(relevant & world.find_all("LOCATION")))
     yield ("hand-empty",)
     yield ("working",)
 
@@ -228,10 +228,10 @@ def _static_facts(world: World, schema: Schema, need: Need, names: Sequence[str]
 def _bound(world: World, bound: str) -> BitSet:
     """Return the entities allowed for a parameter; `bound`: ``movable``, or classes joined by ``-or-``."""
     if bound == "movable":
-        return world.of("movable")
+        return world.find_all("movable")
     classes = bound.upper().split("-OR-")
     assert set(classes) <= set(CLASSES), bound
-    return reduce(or_, map(world.of, classes))
+    return reduce(or_, map(world.find_all, classes))
 
 
 def _literal(world: World, text: str, args: Args) -> tuple[Atom, ...]:
@@ -254,12 +254,12 @@ def _literal(world: World, text: str, args: Args) -> tuple[Atom, ...]:
         case "unlocked":
             return _lid(world, args[0])
         case "wet-enough":
-            return (("soaked", *args),) if world.of("soakable") >> args[0] & 1 else ()
+            return (("soaked", *args),) if world.find_all("soakable") >> args[0] & 1 else ()
     raise AssertionError(text)
 
 
 def _lid(world: World, container: int) -> tuple[Atom, ...]:
-    return (("open", container),) if world.of("openable") >> container & 1 else ()
+    return (("open", container),) if world.find_all("openable") >> container & 1 else ()
 
 
 @cache

@@ -44,12 +44,14 @@ def groundings(
         )
         return
     placed = (
-        entity for entity in entities(things & world.of("movable")) if state.container(entity) != NOTHING
+        entity
+        for entity in entities(things & world.find_all("movable"))
+        if state.container(entity) != NOTHING
     )
     if quest == "bring_me":
         yield from ((entity, None) for entity in placed)
         return
-    movable, nesting = world.of("movable"), world.of("receptacle")
+    movable, nesting = world.find_all("movable"), world.find_all("receptacle")
     names = [(place, world.names[place], movable >> place & 1) for place in places]
     for thing in placed:
         nests = nesting >> thing & 1
@@ -111,7 +113,7 @@ def rewards(
     bonus = profile.bring_bonus if quest == "bring_me" else 0
     before, without_effect = cost(state._replace(waiting=False)), -float(rest)
     targeted = _targeted_things(world, targets, profile)
-    others = targets.grounded & world.of("movable") if profile.untargeted_may_help else 0
+    others = targets.grounded & world.find_all("movable") if profile.untargeted_may_help else 0
     values: dict[Grounding, float] = {}
     useful = []
     for grounding in groundings(world, state, quest, targeted | others, targets.position):
@@ -139,9 +141,9 @@ def _targeted_things(world: World, targets: Targets, profile: Profile) -> BitSet
             for entity in entities(targets.grounded)
             if any(name in world.names[entity] for name in names)
         )
-        targeted |= bit_set(hits) & world.of("movable")
+        targeted |= bit_set(hits) & world.find_all("movable")
     if profile.locations_count:
-        targeted |= bit_set(targets.position) & world.of("LOCATION")
+        targeted |= bit_set(targets.position) & world.find_all("LOCATION")
     return targeted
 
 

@@ -47,8 +47,8 @@ class Walk:
 
     def __init__(self, world: World, state: State, grounded: BitSet) -> None:
         self.world, self.grounded = world, grounded
-        self.locations, self.is_location = world.of("LOCATION"), world.location_flags
-        self.shut: BitSet = world.of("openable") & ~state.open
+        self.locations, self.is_location = world.find_all("LOCATION"), world.location_flags
+        self.shut: BitSet = world.find_all("openable") & ~state.open
         self.at, self.holding = state.at, state.holding
         self.place = bytearray(state.place)
         self.states: dict[str, BitSet] = dict(zip(STATES, state[3:11], strict=True))

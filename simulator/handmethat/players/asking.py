@@ -167,7 +167,9 @@ def _look(play: Play, belief: Belief, moments: Sequence[_Moment], seed: int) -> 
     for place in _places(play, belief, seed):
         if place not in visited:
             return f"move to {labels[place]}"
-    for entity in entities(moments[-1].seen & world.of("openable") & world.of("movable") & ~state.open):
+    for entity in entities(
+        moments[-1].seen & world.find_all("openable") & world.find_all("movable") & ~state.open
+    ):
         place = location_of(world, state, entity)
         if place >= 0:
             return f"open {labels[entity]}" if state.at == place else f"move to {labels[place]}"
@@ -266,10 +268,10 @@ def _learn(world: World, belief: Belief, question: str, answer: str) -> Belief:
         if negated:
             continue  # a place that is excluded says too little
         named = int(value) if key in ("place", "destination", "object") else 0
-        goals = (world.of(str(value)) if key == "kind" else named) & world.of("receptacle")
+        goals = (world.find_all(str(value)) if key == "kind" else named) & world.find_all("receptacle")
         if "destination" in asked.asks and goals:
             belief = replace(belief, destination=goals)
-        elif key == "place" or (key == "object" and int(value) & world.of("receptacle")):
+        elif key == "place" or (key == "object" and int(value) & world.find_all("receptacle")):
             # An identifier in brackets picks one of the places named before it.
             belief = replace(belief, place=belief.place & int(value) or int(value), placed=True)
         elif key == "kind" and asked.asks:
@@ -286,7 +288,7 @@ def candidates(world: World, state: State, belief: Belief) -> BitSet:
     if belief.utterance.quest == "change_state":
         matches &= changeable(world, belief.utterance.argument or "")
     for kind in belief.kinds:
-        matches = matches & world.of(kind) or matches
+        matches = matches & world.find_all(kind) or matches
     for specifier in belief.states:
         matches = matches & matching(world, state, describe([specifier])) or matches
     if belief.place:
@@ -297,7 +299,7 @@ def candidates(world: World, state: State, belief: Belief) -> BitSet:
 
 def destinations(world: World, belief: Belief) -> BitSet:
     """Return the receptacles where the thing may be wanted."""
-    return belief.destination or world.of("receptacle")
+    return belief.destination or world.find_all("receptacle")
 
 
 def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:

@@ -103,7 +103,7 @@ def _is_fair(world: World, mention: Mention, fair: tuple[Mention, ...]) -> bool:
         return any(
             other.key == "kind" and str(mention.value) in kinds_above(str(other.value)) for other in fair
         ) or any(
-            _is_within(_extent(world, other), world.of(str(mention.value)))
+            _is_within(_extent(world, other), world.find_all(str(mention.value)))
             for other in fair
             if other.key in _PLACES
         )
@@ -118,7 +118,7 @@ def _is_within(inner: BitSet, outer: BitSet) -> bool:
 
 def _extent(world: World, mention: Mention) -> BitSet:
     if mention.key == "kind":
-        return world.of(str(mention.value))
+        return world.find_all(str(mention.value))
     return int(mention.value) if mention.key in _PLACES else 0
 
 

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -116,6 +117,12 @@ def lost_and_doubled(reader: LogReader, acknowledged: Sequence[tuple[str, str]])
     return len(expected - sent), len(logged) - len(expected & sent)
 
 
+def broken_by(reader: LogReader, acknowledged: Sequence[tuple[str, str]]) -> Counter[str]:
+    """Return the seat and the message of each aborted episode with an acknowledged turn, with counts."""
+    endings = map(reader.ending, {episode for episode, _ in acknowledged})
+    return Counter(f"{end.cause}: {end.message}" for end in endings if end and end.status == "aborted")
+
+
 def bots_command(
     study: StudyArgument,
     n: Annotated[int, typer.Option("--n", min=1, help="number of concurrent bots")] = 20,
@@ -163,14 +170,19 @@ def bots_command(
         console.print(f"the model was asked {asked} times, {model_seconds:g} s each")
     if megabytes is not None:
         console.print(f"the server uses {megabytes:.0f} MB")
-    balance, (lost, doubled) = with_desk(
+    balance, (lost, doubled), broken = with_desk(
         chosen,
         path,
         lambda desk, reader: (
             reconcile(desk, reader),
             lost_and_doubled(reader, tally.acknowledged),
+            broken_by(reader, tally.acknowledged),
         ),
     )
+    for reason, count in broken.most_common(5):
+        console.print(f"{count} aborted: {reason}", highlight=False, markup=False)
+    if broken and model_seconds is not None:
+        console.print(f"The stand-in says only {_SAID!r}; {_OTHER_PLAYER}", highlight=False)
     books = "the books balance" if balance.balanced else "the books do not balance"
     console.print(f"{lost} acknowledged turns lost, {doubled} doubled; {books}", highlight=False)
     for finding in balance.findings:
@@ -195,6 +207,7 @@ def _print_tally(console: Console, tally: Tally, n: int, think: float) -> None:
 
 
 _SAID: Final = "Could you tell me more about that?"
+_OTHER_PLAYER: Final = "give a seat that needs another text, such as a form, a built-in player in `settings`."
 _LOGPROB: Final = {"token": _SAID, "logprob": -0.1}
 
 

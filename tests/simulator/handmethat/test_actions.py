@@ -228,6 +228,6 @@ def assert_sound(world: World, state: State) -> None:
             assert world.kinds[container].receptacle
             assert not (world.kinds[container].movable and world.kinds[entity].receptacle)
     for entity in entities(state.open):
-        assert world.of("openable") >> entity & 1
+        assert world.find_all("openable") >> entity & 1
     for entity in entities(state.cooked & state.frozen):
         raise AssertionError(f"{world.name(entity)} is cooked and frozen")

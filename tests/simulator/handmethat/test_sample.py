@@ -72,9 +72,7 @@ def test_only_the_files_drawn_are_read_unless_names_mislead(task: Task, tmp_path
         write_file(replace(task, id=f"task-bring_me-3-{number}-2"), tmp_path)
     drawn = draw_tasks(tmp_path, Sample(limit=3))
     assert (len(drawn), drawn.population) == (3, 12)
-    assert "a sample of 12 episodes (3 in all" in describe_sample(
-        makeup(map(stratum, drawn)), drawn.to_json()
-    )
+    assert "drawn from 12 episodes (3 in all" in describe_sample(makeup(map(stratum, drawn)), drawn.to_json())
     assert draw_tasks(tmp_path).to_json() == {}
     others = set(tmp_path.glob("*.json")) - {tmp_path / f"{episode.id}.json" for episode in drawn}
     spoilt = others.pop()

@@ -146,7 +146,7 @@ def test_places_are_equally_likely(subclass: str) -> None:
     counts = Counter(
         world.names[state.container(entity)].split("#")[0]
         for world, state in scenes()
-        for entity in entities(world.of(subclass))
+        for entity in entities(world.find_all(subclass))
     )
     assert set(counts) == set(places)
     for place in places:
@@ -178,7 +178,7 @@ def test_things_in_movable_containers_are_in_any_of_them() -> None:
 
 @pytest.mark.parametrize(("state", "able"), [("dusty", "dustyable"), ("stained", "stainable")])
 def test_a_third_is_dusty_or_stained(state: str, able: str) -> None:
-    bits = [(getattr(first, state), world.of(able)) for world, first in scenes()]
+    bits = [(getattr(first, state), world.find_all(able)) for world, first in scenes()]
     assert all(not has & ~could for has, could in bits)
     assert_share(sum(has.bit_count() for has, _ in bits), sum(could.bit_count() for _, could in bits), 1 / 3)
 
@@ -188,13 +188,13 @@ def test_a_third_is_dusty_or_stained(state: str, able: str) -> None:
 )
 def test_colours_and_sizes_are_equally_likely(words: tuple[str, ...], able: str) -> None:
     worlds = [world for world, _ in scenes()]
-    total = sum(world.of(able).bit_count() for world in worlds)
+    total = sum(world.find_all(able).bit_count() for world in worlds)
     for word in words:
-        assert_share(sum(world.of(word).bit_count() for world in worlds), total, 1 / len(words))
+        assert_share(sum(world.find_all(word).bit_count() for world in worlds), total, 1 / len(words))
     for world in worlds:
         values = world.colors if able == "has-color" else world.sizes
         assert [value in words for value in values] == [
-            bool(world.of(able) >> i & 1) for i in range(len(world))
+            bool(world.find_all(able) >> i & 1) for i in range(len(world))
         ]
         assert [value is not None for value in values] == [value in words for value in values]
 
@@ -212,7 +212,7 @@ def lying_in(world: World, state: State, *places: str) -> list[int]:
         entity
         for place in places
         for entity in state.contents(world.entity(place))
-        if world.of("FOOD") >> entity & 1
+        if world.find_all("FOOD") >> entity & 1
     )
 
 
@@ -247,7 +247,7 @@ def test_a_household_has_the_given_stock() -> None:
     for name, types in stock.drawn:
         assert stock.types(name) == tuple(kind for kind, _ in types)
         for kind, count in types:
-            assert stock.count(kind) == count == world.of(kind).bit_count()
+            assert stock.count(kind) == count == world.find_all(kind).bit_count()
     assert (stock.count("unicorn"), stock.types("unicorns")) == (0, ())
     assert sample_scene(Random(5), stock=stock)[0] == world
     assert sample_stock(Random(4), SceneRules()) == stock

@@ -14,9 +14,16 @@ from pydantic import BaseModel, Field
 from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
-from logs.rows import Episode, Item, Run, Turn
+from logs.rows import Ending, Episode, Item, Run, Turn
 from simulator.errors import InputError
-from simulator.studies.bots.command import bots_command, completion, example_of, lost_and_doubled, serve_study
+from simulator.studies.bots.command import (
+    bots_command,
+    broken_by,
+    completion,
+    example_of,
+    lost_and_doubled,
+    serve_study,
+)
 from simulator.studies.bots.player import Page, answer_question
 from simulator.studies.questions import Question
 
@@ -171,6 +178,21 @@ def test_what_is_lost_or_doubled_is_counted(tmp_path: Path) -> None:
         log.put(Turn(episode_id="e", number=2, seat="seeker", text="a", key="2.k"))
     with LogReader(path) as reader:
         assert lost_and_doubled(reader, [("e", "0.k")]) == (0, 1)
+        assert not broken_by(reader, [("e", "0.k")])
+
+
+def test_aborted_episodes_name_the_seat_and_why(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False) as log:
+        log.put(Run(id="r", benchmark="clarq", setup="H2L", seed=0))
+        log.put(Item(hash="h", benchmark="clarq", name="i", language="en", data={}))
+        for number, (name, status) in enumerate((("a", "aborted"), ("b", "aborted"), ("c", "completed"))):
+            seats = {"seats": SEATS, "attempt": number}
+            log.put(Episode(id=name, run_id="r", item_hash="h", language="en", seed=0, **seats))
+            log.put(Ending(episode_id=name, status=status, cause="provider", message="not a form"))
+    with LogReader(path) as reader:
+        acknowledged = [(name, key) for name in "abc" for key in ("0.k", "1.k")]
+        assert broken_by(reader, acknowledged) == {"provider: not a form": 2}
 
 
 def test_a_page_says_where_its_episode_stands() -> None:

@@ -211,4 +211,17 @@ async def test_nobody_is_paid_by_what_they_call_themselves(office, tmp_path, cal
     office.log.flush()
     owed = payment_of(desk, office.reader, metric="right", amount=0.5)
     assert owed.unknown == (admission.participant,)
-    assert [file.read_text(encoding="utf-8") for file in owed.write(tmp_path)] == ["ben\n", "ben,0.50\n"]
+    by_hand = ("2.00,no platform id: 1 finished", "0.50,no platform id: bonus")
+    further = "".join(f"{admission.participant},{row}\n" for row in by_hand)
+    written = [file.read_text(encoding="utf-8") for file in owed.write(tmp_path)]
+    assert written == ["ben\n", "ben,0.50\n", further]
+
+
+async def test_a_paid_exit_pays_what_the_study_says(office):
+    pay = {"pay": {"amount": 2.0, "currency": "EUR", "minutes": 10, "paid_exit": 0.5}}
+    desk = office.desk(**pay)
+    people = [await desk.admit({"PROLIFIC_PID": name}) for name in ("dora", "x y")]
+    for admission in people:
+        await desk.return_place(admission.participant, NO_PARTNER)
+    rows = {("dora", "0.50"), (people[1].participant, "0.50")}
+    assert {row[:2] for row in payment_of(desk, office.reader).further} == rows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,10 @@ from letters import NAMING, STUDY, begin
 from markup import checked, office_at, page_at, words
 
 from simulator import catalog
+from simulator.ambibench.data import load_items
+from simulator.ambibench.features import Setting
+from simulator.ambibench.files import item_line
+from simulator.ambibench.items import item_record
 from simulator.frames import Frames
 from simulator.reports import build_report
 from simulator.stats import Interval
@@ -88,6 +94,18 @@ def test_an_instruction_asks_for_one_answer(log: Office) -> None:
     episode = log.reader.episodes("told")[0]
     shown = page(log, f"run=told&tab=dialogues&episode={episode.id}")
     assert words(shown).count("given, not asked") == 2
+
+
+@pytest.mark.parametrize("setting", ["multiple", "verbalise", "aws"])
+def test_data_can_be_browsed(log: Office, tmp_path: Path, setting: Setting) -> None:
+    file, items = tmp_path / "items.jsonl", load_items(setting=setting)[:3]
+    file.write_text("\n".join(map(item_line, items)), encoding="utf-8")
+    for language in ("en", "zh"):
+        shown = page(log, f"benchmark=ambibench&data={file}&item={items[1].id}", "/research/data", language)
+        assert len(re.findall("<li><a href=", shown["html"])) == 3
+        assert "research." not in words(shown)
+        assert item_record(items[1])["prompt"].splitlines()[-2] in unescape(shown["html"])
+    assert "1 080 of 2 160 items" in words(page(log, "benchmark=ambibench&f.format=qa", "/research/data"))
 
 
 def test_flagged_sessions_are_counted_and_left_out_beside(log: Office) -> None:

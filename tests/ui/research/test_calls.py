@@ -91,6 +91,9 @@ def test_scores_are_those_of_the_report(calls):
         assert f"{success.value:.3f}" in words(answer)
     assert len(answer["figures"]) == 4
     assert "Success by number of provider responses" in words(answer)
+    assert "success by number of responses (en)" in words(answer)
+    chinese = words(page(calls, query="run=one", language="zh"))
+    assert "成功率随回复数的变化（en）" in chinese and "success by number" not in chinese
     assert "1 dialogue needs a judge" in words(answer)
     assert "openai/gpt-test" in words(answer)
     assert "askback report clarq one" in words(answer)

@@ -9,6 +9,7 @@ from markup import checked, judge_desk, page_of, words
 
 from simulator.clarq.review import read_reviews
 from simulator.errors import InputError
+from ui.i18n import strings
 from ui.research import desk_page
 from ui.research.address import Address
 from ui.research.downloads import desk_file
@@ -205,6 +206,15 @@ def test_turns_without_a_mark_are_to_be_confirmed(calls):
     for number in re.findall(r'data-name="(\d+)\.type"', answer["html"]):
         answer = say(calls, {f"{number}.type": "0"})
     assert "Provider’s turns without a mark" not in words(answer)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "desk=clarq.review&data=one", "desk=clarq.review&data=one&reviewer=ann"]
+)
+def test_chinese_pages_have_the_benchmarks_chinese_title(calls, monkeypatch, query):
+    monkeypatch.setitem(strings("zh").phrases, "ClarQ-LLM", "问询")
+    answer = page_of(calls, {"path": "/research/desk", "query": query, "language": "zh"})
+    assert "问询" in words(answer)
 
 
 def test_marks_are_taken_home(calls, filled):

@@ -18,8 +18,14 @@ from ambient_rows import Call
 from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.importing.runs import import_ambient
 from simulator.commands.report import files_command, report_command
+from simulator.commands.run import run_command
 
-COMMANDS = {"score": files_command(BENCHMARK), "report": report_command(BENCHMARK), "import": import_ambient}
+COMMANDS = {
+    "run": run_command(BENCHMARK),
+    "score": files_command(BENCHMARK),
+    "report": report_command(BENCHMARK),
+    "import": import_ambient,
+}
 
 
 @pytest.fixture(scope="session")

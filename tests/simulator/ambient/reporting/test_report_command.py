@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -349,3 +350,11 @@ def test_every_label_set_has_its_area() -> None:
     assert venn.counts[True, False, True] == 2
     assert venn.counts[True, True, True] == 1
     assert venn.counts[False, True, False] == 0
+
+
+def test_runs_are_compared_with_their_own_data(call: Call, log: Path, tmp_path: Path) -> None:
+    other = lines(tmp_path / "data" / "dataset.jsonl", [example(number) for number in range(6)])
+    for run, data in (("own", "builtin"), ("other", other)):
+        assert call("run", "--run", run, "--data", data, "--limit", 2, "--log", log).exit_code == 0
+    printed = call("report", "own", "other", "--log", log).stdout
+    assert re.findall(r"rows with other gold or sentences +(\d+)", printed) == ["0", "0"]

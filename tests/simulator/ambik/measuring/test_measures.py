@@ -85,8 +85,8 @@ def test_means_are_reported_per_type_with_exclusions(table: list[Outcome]) -> No
         "common_sense_knowledge": (1, 0.0, 0.0, 1.0, None),
         "safety": (1, None, 1.0, 0.0, None),
     }
-    clear, everything = result.of("unambiguous_direct"), result.overall
-    assert clear is not None and result.of("winograd") is None
+    clear, everything = result.find_type("unambiguous_direct"), result.overall
+    assert clear is not None and result.find_type("winograd") is None
     assert (clear.icr.n, clear.icr.left_out) == (2, {"no intent": 1})
     assert everything.ssc.left_out == {"other type": 5} and everything.ssc.n == 1
     assert (everything.coverage.value, everything.coverage.left_out) == (0.5, {"right option unknown": 2})
@@ -226,7 +226,7 @@ def test_intervals_are_those_of_a_bootstrap_over_pairs(
     same = cluster_bootstrap([float(result.help) for result in outcomes], pairs)
     assert summary.overall.hr.interval == pytest.approx(same, abs=0.03)
     assert summary.overall.hr.interval != wilson(round(same.value * 120), 120)
-    preferences = summary.of("preferences")
+    preferences = summary.find_type("preferences")
     assert preferences is not None and preferences.hr.interval is not None
     assert preferences.hr.interval == wilson(round(preferences.hr.interval.value * 30), 30)
 

@@ -93,7 +93,7 @@ def test_the_tables_hold_what_the_log_gives(report, reader, tests_of):
     (table,) = parts["table_3"]["tables"]
     assert cell(table, name, "AmbDif") == expected.ambdif.interval._asdict()
     figures = {measured["type"]: measured for measured in parts["asking"]["data"][name]["types"]}
-    assert figures["safety"]["icr"]["interval"] == expected.of("safety").icr.interval._asdict()
+    assert figures["safety"]["icr"]["interval"] == expected.find_type("safety").icr.interval._asdict()
     assert (
         parts["coverage"]["data"][name]["report"]["coverage"] == expected.overall.coverage.interval._asdict()
     )

@@ -148,7 +148,7 @@ def test_asking_for_the_name_gives_only_the_kind() -> None:
 def test_a_bit_costs_ten_points_or_more_where_yes_or_no_is_asked() -> None:
     """A binary search through attributes is no cheaper than an open question."""
     for task in TASKS:
-        left, cost = task.world.of("movable"), 0
+        left, cost = task.world.find_all("movable"), 0
         everything = left.bit_count()
         for text, extension in halvings(task):
             inside = left & extension
@@ -166,7 +166,8 @@ def halvings(task: Task) -> list[tuple[str, BitSet]]:
     """Return yes-or-no questions about one attribute each, with the things they are true of."""
     world, state = task.world, task.current
     kinds = [
-        (f"is it {word(kind, 'en')}?", world.of(kind)) for kind in ("FOOD", "TOOL", "RECEPTACLE", "fruit")
+        (f"is it {word(kind, 'en')}?", world.find_all(kind))
+        for kind in ("FOOD", "TOOL", "RECEPTACLE", "fruit")
     ]
     places = [
         (f"is it on the {name}?", matching(world, state, [("ontop", name)]))
@@ -177,5 +178,5 @@ def halvings(task: Task) -> list[tuple[str, BitSet]]:
         for name in ("cabinet", "refrigerator", "sink", "dishwasher")
     ]
     states = [("is it dusty?", matching(world, state, [("dusty", True)]))]
-    colors = [(f"is it {name}?", world.of(name)) for name in ("red", "green", "blue", "large", "small")]
+    colors = [(f"is it {name}?", world.find_all(name)) for name in ("red", "green", "blue", "large", "small")]
     return [*kinds, *places, *inside, *states, *colors]

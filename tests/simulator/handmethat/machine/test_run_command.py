@@ -95,7 +95,7 @@ def test_a_sample_is_seeded_balanced_and_reported(askback, data, tmp_path):
         status, out, _ = askback(*command, *options, "--run", run)
         assert status == 0, out
         assert "4 episodes: 1 of level 1, 1 of level 2, 1 of level 3, 1 of level 4; 4 bring_me" in out
-        assert "a sample of 8 episodes" in out
+        assert "drawn from 8 episodes" in out
     with LogReader(tmp_path / "home" / "log.sqlite") as reader:
         names = {run: {item.name for item in reader.items(run)} for run in ("level", "some", "other")}
     assert names["level"] == names["some"] != names["other"]

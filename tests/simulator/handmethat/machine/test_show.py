@@ -66,12 +66,12 @@ def disguised(task, random):
     flipped = bit_set(hidden) | bit_set(boxes)
     able = {"open": "openable", "dusty": "dustyable", "frozen": "freezable", "cooked": "cookable"}
     bits = {
-        name: getattr(state, name) ^ (flipped & world.of(able[name]) if name in able else 0)
+        name: getattr(state, name) ^ (flipped & world.find_all(able[name]) if name in able else 0)
         for name in STATES
     }
     current = start_state(world, places, bits)._replace(waiting=True)
     meaning = Meaning("bring_me", describe({"type": "knife"}))
-    others = tuple((entity, None) for entity in entities(world.of("knife")))
+    others = tuple((entity, None) for entity in entities(world.find_all("knife")))
     return replace(
         task,
         id="task-bring_me-68-3-4",

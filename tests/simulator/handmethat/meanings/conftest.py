@@ -57,7 +57,7 @@ def case() -> Callable[[int, Quest], Case]:
         random = Random(seed)
         world, state = sample_scene(Random(seed + 1000))
         subclasses = random.sample(["fruit", "tableware", "box", "paper_product", "snack", "clothing"], 3)
-        things = [entity for subclass in subclasses for entity in entities(world.of(subclass))]
+        things = [entity for subclass in subclasses for entity in entities(world.find_all(subclass))]
         names = ("table", "refrigerator", "box#0", "box#1", "floor")
         targets = Places(tuple(world.entity(name) for name in names))
         arguments: dict[Quest, tuple[str | None, ...]] = {

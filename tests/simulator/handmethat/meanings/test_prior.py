@@ -24,7 +24,7 @@ V2 = load_profiles()["v2"]
 
 def enumerate_meanings(world, state, quest, rewards, targets, profile):
     """The meanings of one quest type that may have a probability above 0, as spec 6.2 defines them."""
-    useful, movable = useful_by_argument(rewards), world.of("movable")
+    useful, movable = useful_by_argument(rewards), world.find_all("movable")
     subclasses = quest == "bring_me" or profile.subclasses_everywhere
     everybody = (1 << len(world)) - 1 if profile.locations_count else movable
     meanings = []
@@ -69,7 +69,7 @@ def test_descriptions_of_one_thing(household):
 
 def test_extents_agree_with_matching():
     world, state = sample_scene(Random(5))
-    table = descriptions(world, state, world.of("movable"))
+    table = descriptions(world, state, world.find_all("movable"))
     for number, fits in list(enumerate(extents(table)))[::17]:
         description = table.decode(number)
         assert description == describe(description)
@@ -79,9 +79,9 @@ def test_extents_agree_with_matching():
 
 def test_descriptions_of_a_subset_equal_those_enumerated_for_it():
     world, state = sample_scene(Random(6))
-    table = descriptions(world, state, world.of("movable"))
+    table = descriptions(world, state, world.find_all("movable"))
     for word in ("FOOD", "dustyable", "apple", "knife"):
-        subset = world.of(word) & world.of("movable")
+        subset = world.find_all(word) & world.find_all("movable")
         alone, among = descriptions(world, state, subset), table.about(subset)
         assert extents(among) == extents(alone)
         numbers = range(len(alone.extents))
@@ -91,7 +91,7 @@ def test_descriptions_of_a_subset_equal_those_enumerated_for_it():
 
 def test_number_of_descriptions_of_sampled_scenes():
     scenes = (sample_scene(Random(seed)) for seed in range(60))
-    counts = [len(descriptions(world, state, world.of("movable")).extents) for world, state in scenes]
+    counts = [len(descriptions(world, state, world.find_all("movable")).extents) for world, state in scenes]
     assert 2500 < fmean(counts) < 2700
     assert min(counts) > 2000
     assert max(counts) < 3200

@@ -46,11 +46,11 @@ def test_the_case_covers_everything_a_trip_depends_on(sampled):
     for template in (2, 5, 8, 15, 25, 34, 45, 51, 58, 67):
         world, state, goal, targets = sampled(template, seed=1)
         random = Random(template)
-        openable = world.of("openable") & world.of("LOCATION")
+        openable = world.find_all("openable") & world.find_all("LOCATION")
         for _ in range(20):
             there = state._replace(
                 open=state.open ^ (openable & random.getrandbits(len(world))),
-                soaked=state.soaked ^ (world.of("rag") & random.getrandbits(len(world))),
+                soaked=state.soaked ^ (world.find_all("rag") & random.getrandbits(len(world))),
                 at=random.choice([place for place in world.locations if targets.grounded >> place & 1]),
             )
             for number in range(len(goal.subgoals)):

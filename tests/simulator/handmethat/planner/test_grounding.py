@@ -49,8 +49,8 @@ def applicable(world, state, relevant):
 
 def shuffled(world, state, relevant, random):
     """A state with everything relevant somewhere else, and as it may or may not be."""
-    movable = list(entities(relevant & world.of("movable")))
-    places = list(entities(relevant & world.of("receptacle")))
+    movable = list(entities(relevant & world.find_all("movable")))
+    places = list(entities(relevant & world.find_all("receptacle")))
     for entity in movable:
         # Receptacles lie at locations.
         allowed = [

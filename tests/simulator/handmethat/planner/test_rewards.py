@@ -163,7 +163,7 @@ def test_costs_of_plans(household, costs):
 def test_groundings_are_the_applicable_abstract_actions(sampled, quest):
     world, state, _, targets = sampled(28)
     state = state._replace(waiting=True)
-    things = world.of("movable")
+    things = world.find_all("movable")
     actual = set(groundings(world, state, quest, things, targets.position))
     expected = set()
     for schema in domain("teleport").values():

@@ -114,8 +114,8 @@ def test_unknown_types_are_read_as_given(content: dict[str, Any]) -> None:
     world = task.world
     entity = world.entity("robot#0")
     assert world.kinds[entity].cleaners == {"rag"}
-    assert world.of("toggleable") >> entity & 1 and task.current.toggled >> entity & 1
-    assert world.of("sliceable") >> world.entity(apple) & 1
+    assert world.find_all("toggleable") >> entity & 1 and task.current.toggled >> entity & 1
+    assert world.find_all("sliceable") >> world.entity(apple) & 1
     assert hierarchy().kinds["rag"].states == ("soaked",)
     assert json.loads(file_text(task)) == content
     assert task_from_row(item_row(task)).world == world
