@@ -123,7 +123,7 @@ def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
         reader.run(run)
         items, erased = {row.hash: row.name for row in reader.items(run)}, erased_episodes(reader, run)
         for played in reader.turns_of_run(run):
-            if played.episode.id in erased:
+            if played.episode.id in erased or played.episode.item_hash not in items:  # just begun
                 continue
             place = {"run": run, "episode": played.episode.id, "item": items[played.episode.item_hash]}
             rows += (
