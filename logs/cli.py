@@ -24,7 +24,7 @@ from logs.query import State
 from logs.reader import LogReader
 from logs.rows import Event, Turn
 from logs.schema import render
-from logs.transcript import as_markdown, as_rich, as_text, printable, read_transcript
+from logs.transcript import as_markdown, as_rich, as_text, printable, read_transcript, said
 from logs.writer import LogWriter
 
 log_app = typer.Typer(
@@ -327,5 +327,5 @@ def _moment(created_at: str) -> str:
 def _line(turn: Turn) -> Text:
     line = Text(f"{turn.episode_id} {turn.number:>3} ", style="dim")
     line.append(f"{turn.seat}  ", style="bold")
-    line.append(printable(turn.text), style="not dim")
+    line.append(printable(said(turn)), style="not dim")
     return line

@@ -68,7 +68,7 @@ def as_text(transcript: Transcript, *, trace: bool = False) -> str:
     width = max((len(turn.seat) for turn in transcript.turns), default=0)
     for turn in transcript.turns:
         label = f"{turn.number:>3} {turn.seat:<{width}}  "
-        lines += _hang(label, printable(turn.text))
+        lines += _hang(label, printable(said(turn)))
         lines += [" " * len(label) + line for line in _trace(transcript, turn) if trace]
     lines += ["", *_outcome(transcript)]
     lines += [line for line in _requests_outside_turns(transcript) if trace]
@@ -80,7 +80,7 @@ def as_markdown(transcript: Transcript, *, trace: bool = False) -> str:
     lines = [f"# {_escape(_headline(transcript))}", ""]
     lines += [f"- {_escape(line)}" for line in _facts(transcript)]
     for turn in transcript.turns:
-        text_lines = _escape(printable(turn.text)).split("\n")
+        text_lines = _escape(printable(said(turn))).split("\n")
         lines += [
             "",
             f"**{turn.number} · {_escape(turn.seat)}**",
@@ -104,7 +104,7 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
     lines.add_column(overflow="fold")
     for turn in transcript.turns:
         seat = Text(turn.seat, style=f"bold {colours.get(turn.seat, 'white')}")
-        lines.add_row(str(turn.number), seat, Text(printable(turn.text)))
+        lines.add_row(str(turn.number), seat, Text(printable(said(turn))))
         for note in _trace(transcript, turn) if trace else []:
             lines.add_row("", "", Text(note, style="dim"))
     return Group(
@@ -116,6 +116,11 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
         *(Text(line, style=_outcome_style(transcript)) for line in _outcome(transcript)),
         *(Text(line, style="dim") for line in (_requests_outside_turns(transcript) if trace else [])),
     )
+
+
+def said(turn: Turn) -> str:
+    """Return the text of a turn, or the payload of a private one."""
+    return turn.text or json.dumps(turn.payload, ensure_ascii=False)
 
 
 def printable(text: str) -> str:

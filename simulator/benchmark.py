@@ -45,6 +45,21 @@ RulesT = TypeVar("RulesT", bound="BaseModel")
 
 LATER: Final = 1000
 """The default position of a benchmark in lists and tables; those that come with Askback precede it."""
+EPISODE_COLUMNS: Final = (
+    "run",
+    "benchmark",
+    "setup",
+    "episode",
+    "item",
+    "language",
+    "repeat",
+    "participant",
+    "status",
+    "cause",
+    "turns",
+    "seconds",
+)
+"""The first columns of every frame of episodes (`simulator.frames`), whose names no metric can have."""
 
 
 # ---- the state of an episode, which the rules of a benchmark are functions of
@@ -55,6 +70,7 @@ class Move(NamedTuple):
 
     Attributes:
         kind: the kind of move, such as ``ask``.
+        text: what all seats read; empty for a private move, which no dialogue shows.
         payload: JSON values that are logged with the move.
     """
 
@@ -392,6 +408,10 @@ class Benchmark(Generic[ItemT, RulesT]):
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise ValueError(
                 f"benchmark {self.name!r}: the name must consist of lower case letters, digits and _"
+            )
+        if taken := [metric.name for metric in self.metrics if metric.name in EPISODE_COLUMNS]:
+            raise ValueError(
+                f"benchmark {self.name!r}: frames of episodes have a column {taken[0]!r}; rename that metric"
             )
         declared = {name: getattr(self, name) for name in _DECLARED}
         missing = [name for name, value in declared.items() if not value]

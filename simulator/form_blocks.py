@@ -229,6 +229,10 @@ class Checked(NamedTuple):
     blocks: Sequence[Block] = ()
 
 
+Check = Callable[[Mapping[str, Any], str], Checked]
+"""A check of a form: from its values by name, and a language, to its problems."""
+
+
 class Findings(NamedTuple):
     """A placeholder where a form shows the blocks of its check."""
 
@@ -240,12 +244,12 @@ class Form(NamedTuple):
     are shown at their fields.
 
     Attributes:
-        check: checks values by name, for a language; the rules of single fields are checked on sending.
+        check: checks values by name, for a language, in addition to the model of `Due.form`.
         send: the label of the button that sends the form, if not the usual one.
         keys: a description of keyboard shortcuts, which can be switched off.
     """
 
     blocks: Sequence[Block]
-    check: Callable[[Mapping[str, Any], str], Checked] | None = None
+    check: Check | None = None
     send: Words = ""
     keys: Words = ""

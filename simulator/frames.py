@@ -20,26 +20,12 @@ import pandas as pd
 from logs import LogReader
 from logs.rows import Judgment, ModelCall, Run
 from simulator import catalog
-from simulator.benchmark import Benchmark
+from simulator.benchmark import EPISODE_COLUMNS, Benchmark
 from simulator.reporting import Problems
 from simulator.runner.logged import ENDED, MODEL_FAILURE, erased_episodes, played_items, took_part
 from simulator.studies.ledger import BENCHMARK
 from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
 
-EPISODE_COLUMNS: Final = (
-    "run",
-    "benchmark",
-    "setup",
-    "episode",
-    "item",
-    "language",
-    "repeat",
-    "participant",
-    "status",
-    "cause",
-    "turns",
-    "seconds",
-)
 _TURN_FIELDS: Final = ("number", "seat", "text", "seconds", "created_at", "payload")
 ValueT = TypeVar("ValueT")
 SEAT: Final = "seat."
@@ -137,7 +123,7 @@ def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
         reader.run(run)
         items, erased = {row.hash: row.name for row in reader.items(run)}, erased_episodes(reader, run)
         for played in reader.turns_of_run(run):
-            if played.episode.id in erased:
+            if played.episode.id in erased or played.episode.item_hash not in items:  # just begun
                 continue
             place = {"run": run, "episode": played.episode.id, "item": items[played.episode.item_hash]}
             rows += (

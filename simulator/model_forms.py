@@ -17,7 +17,7 @@ from typer.models import OptionInfo
 from simulator.errors import InputError
 from simulator.field_options import AnnotatedOption
 from simulator.fields import field_faults
-from simulator.form_blocks import Checked, Choice, Field, FieldKind, FieldProblem, Form, When
+from simulator.form_blocks import Check, Checked, Choice, Field, FieldKind, FieldProblem, Form, When
 from simulator.forms import LONGEST, SeatFormError
 
 _LINE: Final = 200
@@ -39,7 +39,12 @@ class FormError(SeatFormError[FieldProblem]):
 
 def form_of(model: type[BaseModel]) -> Form:
     """Return the form of a model's fields, in order."""
-    return Form(tuple(fields_of(model).values()), partial(_check, model))
+    return with_rules(Form(tuple(fields_of(model).values())), model)
+
+
+def with_rules(form: Form, model: type[BaseModel]) -> Form:
+    """Return a form that is checked by the rules of a model, and by its own check."""
+    return form._replace(check=partial(_check, model, form.check))
 
 
 def fields_of(model: type[Any]) -> dict[str, Field]:
@@ -178,9 +183,10 @@ def _as_choice(schema: Mapping[str, Any], value: Any) -> Any:
     return known.get(value, value) if isinstance(value, str) else value
 
 
-def _check(model: type[BaseModel], move: Mapping[str, Any], language: str) -> Checked:
+def _check(model: type[BaseModel], own: Check | None, move: Mapping[str, Any], language: str) -> Checked:
+    checked = own(move, language) if own else Checked()
     try:
         read_form(model, move, "")
     except FormError as error:
-        return Checked(error.problems)
-    return Checked()
+        return checked._replace(problems=(*error.problems, *checked.problems))
+    return checked

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from logs import LogError, LogReader
 from simulator import frames
-from simulator.benchmark import Benchmark, Metric, ReportSpec, SectionMaker
+from simulator.benchmark import EPISODE_COLUMNS, Benchmark, Metric, ReportSpec, SectionMaker
 from simulator.catalog import describe_error
 from simulator.errors import AskbackError, InputError
 from simulator.figures import Bars, Cell, Column, Figure, Panel, Table
@@ -202,7 +202,7 @@ def present_metrics(benchmark: Benchmark[Any, Any], frame: pd.DataFrame) -> tupl
         name
         for name in frame
         if name not in declared
-        and name not in frames.EPISODE_COLUMNS
+        and name not in EPISODE_COLUMNS
         and not str(name).startswith((frames.SEAT, frames.ANSWER))
     ]
     return (*declared.values(), *(_undeclared_metric(str(name), frame[name]) for name in others))

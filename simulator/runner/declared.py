@@ -79,7 +79,7 @@ class Context:
             seat=seat,
             number=len(moves),
             language=state.language,
-            lines=tuple(Line(move.seat, move.text) for move in state.moves),
+            lines=tuple(Line(move.seat, move.text) for move in state.moves if move.text),
             task=checked_knowledge(self.benchmark, state, seat),
             seed=derive_seed(episode.seed, len(moves)),
             repeat=episode.repeat,

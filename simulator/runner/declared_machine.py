@@ -17,7 +17,7 @@ from simulator.catalog import warn_once
 from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.form_blocks import Form
-from simulator.model_forms import form_of
+from simulator.model_forms import form_of, with_rules
 from simulator.models import ChatModel, Message, Request
 from simulator.runner.declared import (
     AnyBenchmark,
@@ -139,8 +139,9 @@ class DeclaredMachine(EpisodeMachine[Context, GraphState]):
         my_turn = due is not None and due.seat == seat
         due_here = due if my_turn else self._last_due(current, seat)
         form = due_here.form if due_here is not None and stage == "task" else None
-        if form is not None and not any(isinstance(block, Form) for block in shown):
-            shown = [*shown, form_of(form)]
+        if form is not None:
+            shown = [with_rules(block, form) if isinstance(block, Form) else block for block in shown]
+            shown = shown if any(isinstance(block, Form) for block in shown) else [*shown, form_of(form)]
         people = (other for other, who in live.seats.items() if who.kind == "person" and other != seat)
         return SeatPage(
             episode_id=live.episode.id,

@@ -127,7 +127,8 @@ def played_items(
     episodes that a seat's failure aborted (`seat_failed`).
     """
     gone = reader.uncounted_participants(run_id) if gone is None else gone
-    items, endings = {row.hash: read_item(row) for row in reader.items(run_id)}, reader.endings(run_id)
+    # Endings first: the run may be playing, and every ended episode has an item.
+    endings, items = reader.endings(run_id), {row.hash: read_item(row) for row in reader.items(run_id)}
     for played in reader.turns_of_run(run_id):
         episode, ending = played.episode, endings.get(played.episode.id)
         if ending is None or took_part(gone, played):

@@ -265,7 +265,7 @@ class Engine:
         if self.is_ray and self.executor.partition(":")[0] != "ray":
             raise InputError(
                 f"--executor {self.executor}: write local, ray (this machine), or ray:ADDRESS such as "
-                "ray:auto or ray:10.0.0.1:6379"
+                "ray:auto or ray:10.0.0.1:6379; for several processes without Ray, --workers N"
             )
         if self.resources and not self.is_ray:
             raise InputError("--resources are for the nodes of a cluster; add --executor ray, or omit them.")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,14 @@ success 1, aql undefined
 def test_a_transcript_as_text(dialogue: LogWriter, reader: LogReader) -> None:
     transcript = read_transcript(reader, "e0")
     assert as_text(transcript) == TEXT.format(begun=transcript.episode.created_at)
+
+
+def test_a_private_turn_is_shown_by_its_payload(
+    writer: LogWriter, reader: LogReader, turn: Callable[..., Turn]
+) -> None:
+    writer.put(replace(turn(0, ""), payload={"kind": "note", "payload": {"hard": 3}})).result()
+    transcript = read_transcript(reader, "e0")
+    assert '{"kind": "note", "payload": {"hard": 3}}' in as_text(transcript)
 
 
 def test_the_trace_says_why(dialogue: LogWriter, reader: LogReader) -> None:

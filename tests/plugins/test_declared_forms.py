@@ -19,8 +19,8 @@ from simulator import catalog
 from simulator.benchmark import Due, Move, State
 from simulator.blocks import Block, Heading, Meter, Talk, Text
 from simulator.errors import InputError
+from simulator.form_blocks import Checked, FieldProblem, Form, Part, Way, Ways
 from simulator.form_blocks import Field as Input
-from simulator.form_blocks import Form, Part, Way, Ways
 from simulator.model_forms import form_of
 from simulator.runner.machines import task_turns
 from simulator.seats import Reply, ScriptSeat
@@ -255,6 +255,47 @@ async def test_a_rule_over_several_fields_is_reported_at_the_end_of_the_form(
     monkeypatch.setitem(zh.phrases, "hard things have at most 2 points", "难的最多两分")
     answer = await rated.check_form(player.at | {"language": "zh", "filled": filled})
     assert answer["problems"][""][0]["text"] == "难的最多两分"
+
+
+async def test_the_rules_of_the_model_and_the_check_of_a_form_of_ones_own_are_both_reported(
+    rated: Actions,
+) -> None:
+    low = FieldProblem("minutes", "low", "must fit the points")
+    fields = [Input("reason", "text"), Input("points", "choice"), Input("minutes", "whole")]
+    filled = {"reason": "so", "points": "3", "marked": ["hard"], "minutes": 1}
+    together = "hard things have at most 2 points"
+    for check, problems in (
+        (None, {"": together}),
+        (lambda *_: Checked([low]), {"": together, "minutes": low.text}),
+    ):
+        view = [Form(fields, check)]
+        object.__setattr__(rated.served["rated"].benchmark, "view", lambda state, seat, view=view: view)
+        player = await begin(rated, benchmark="rated")
+        await player.look()
+        answer = await rated.check_form(player.at | {"filled": filled})
+        assert {field: each["text"] for field, (each,) in answer["problems"].items()} == problems
+
+
+async def test_what_a_seat_notes_in_private_is_in_no_dialogue(rated: Actions) -> None:
+    def next_seat(state: State[Any, Any]) -> Due | None:
+        return rate(state) or (Due("answerer", "answer") if len(state.moves) == 1 else None)
+
+    def accept(state: State[Any, Any], due: Due, reply: Reply) -> Move:
+        return Move(due.seat, due.kind, "", reply.move or {})
+
+    for name, value in {"next_seat": next_seat, "accept": accept, "view": None}.items():
+        object.__setattr__(rated.served["rated"].benchmark, name, value)
+    player = await begin(rated, benchmark="rated", others={"answerer": "person"})
+    filled = {
+        "reason": "my secret",
+        "points": "2",
+        "marked": [],
+        "other": [],
+        "again": False,
+        "minutes": None,
+    }
+    sent = await rated.send(player.at | {"render": "render-00000", "number": 0, "filled": filled})
+    assert sent["accepted"] and "my secret" not in sent["html"] and "ab-bubble" not in sent["html"]
 
 
 class Easy(BaseModel, extra="forbid"):

@@ -27,8 +27,11 @@ from simulator.benchmark import Benchmark, Due, Metric, Move
 from simulator.commands.files import prompt_faults
 from simulator.commands.report import output_report
 from simulator.commands.score import added_scores, score_command
+from simulator.desks import Case, Desk, Group, Sheet
 from simulator.errors import AskbackError, InputError, SeatError
+from simulator.form_blocks import Choice, Field
 from simulator.frames import Frames
+from simulator.judging import Form, JudgingForm
 from simulator.models import ScriptModel
 from simulator.reports import build_report, mean_of, print_runs
 from simulator.research import research_pages
@@ -37,6 +40,7 @@ from simulator.stats import bootstrap_mean, share
 from simulator.studies.declared import DeclaredSessions
 from ui.actions import Actions
 from ui.declared.actions import DeclaredActions
+from ui.i18n import strings
 from ui.tokens import Signer
 
 from .conftest import ROSE, begin
@@ -186,6 +190,41 @@ def test_a_benchmark_name_must_suit_options_and_urls(installed):
     for name in ("Map-3", "map 3", "3map", ""):
         with pytest.raises(ValueError, match="lower case letters, digits and _"):
             replace(catalog.find("twenty_questions"), name=name)
+
+
+def test_a_metric_cannot_have_the_name_of_a_column_of_every_frame(spoil):
+    with pytest.raises(ValueError, match="a column 'turns'; rename that metric"):
+        spoil(metrics=(Metric("success", "success"), Metric("turns", "turns", "turns")))
+
+
+ACTS = Desk[Form](
+    name="acts",
+    form=JudgingForm(kind="spoilt.acts", model=Form, about="episode"),
+    fields=(),
+    sets=lambda reader: ["run"],
+    cases=lambda reader, run: [Case(key="1", name="one", title="1", show=tuple)],
+    outcome=str,
+    read=lambda case, values, decides: Form(),
+    sheet=lambda case, form: Sheet([Group([Field("act", "choice", choices=[Choice("asks")])])]),
+)
+
+
+def test_a_desk_needs_no_text_on_keys_and_its_title_is_translated(spoil, log, monkeypatch):
+    monkeypatch.setitem(catalog._REGISTERED, "spoilt", spoil(desks=(lambda: ACTS,)))
+    monkeypatch.setitem(strings("zh").phrases, "Twenty questions", "二十个问题")
+    office, at = office_at(*log), "desk=spoilt.acts&data=run&reviewer=ann"
+    assert "asks" in (page := page_at(office, "/research/desk", at)["html"]) and "acts.keys" not in page
+    for query in ("", "desk=spoilt.acts", at):
+        assert "二十个问题" in page_at(office, "/research/desk", query, "zh")["html"]
+
+
+def test_a_desk_that_raises_is_reported_on_its_page(spoil, log, monkeypatch):
+    desk = replace(ACTS, sets=lambda reader: {}["nothing"])
+    monkeypatch.setitem(catalog._REGISTERED, "spoilt", spoil(desks=(lambda: desk,)))
+    page = page_at(office_at(*log), "/research/desk", "desk=spoilt.acts")["html"]
+    assert re.search(
+        r"The page /research/desk: KeyError: &#39;nothing&#39;, \S+test_faulty_functions.py:\d+", page
+    )
 
 
 def test_a_missing_prompt_is_reported_before_the_run(spoil):

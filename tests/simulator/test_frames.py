@@ -93,6 +93,21 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+def test_frames_can_be_read_while_the_run_is_played(path, monkeypatch):
+    read, later = LogReader.items, iter(("late", "later"))
+
+    def read_items(reader, run=None):
+        items = read(reader, run)
+        episode = put(log, next(later), "completed")
+        log.put(Score(episode_id=episode, metric="success", value=1.0, version="1")).result()
+        return items
+
+    monkeypatch.setattr(LogReader, "items", read_items)
+    with LogWriter(path, durable=False) as log, LogReader(path) as reader:
+        assert "late" not in set(frames.turns(reader, ["r"])["item"])
+        assert {"again", "late"} < set(frames.episodes(reader, ["r"])["item"])
+
+
 def test_episodes_that_count_are_rows(path):
     with LogReader(path) as reader:
         frame = frames.episodes(reader, ["r", "r"])

@@ -232,7 +232,7 @@ def step_page(context: PageContext, invitations: Mapping[str, Invitation]) -> st
 def numbered_lines(context: PageContext, lines: Sequence[Move]) -> list[tuple[int, Move]]:
     """Return the lines of a dialogue with their turn numbers in the log; -1 for a line that is not a move."""
     numbers = {id(move): context.view.first + index for index, move in enumerate(context.view.moves)}
-    return [(numbers.get(id(line), -1), localized_move(context, line)) for line in lines]
+    return [(numbers.get(id(line), -1), localized_move(context, line)) for line in lines if line.text]
 
 
 def localized_move(context: PageContext, move: Move) -> Move:
@@ -251,7 +251,7 @@ def end_page(context: PageContext, benchmark: Benchmark[Any, Any], result: Resul
         context,
         seat_name=view.seat,
         blocks=[block for block in blocks if block is not talk],
-        lines=[(-1, localized_move(context, move)) for move in moves],
+        lines=[(-1, localized_move(context, move)) for move in moves if move.text],
     )
 
 

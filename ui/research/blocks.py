@@ -8,6 +8,7 @@ the filter in the address, so that every view can be linked, reloaded and revisi
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -27,6 +28,7 @@ from ui.research import format
 from ui.research.address import NAVIGATION, RESEARCH, Address
 from ui.security import page_language
 
+log = logging.getLogger(__name__)
 TICK: Final = 2.0
 """Seconds between updates of a page that shows something in progress."""
 _START: Final = "askbackResearch.start(() => trigger('rebuild'), server)"
@@ -122,6 +124,10 @@ def show_page(page: ResearchPage, visit: Visit) -> None:
             title = page.build(visit)
         except (AskbackError, LogError) as error:
             add_part(visit, "problem_card", message=problem_text(visit.t, error))
+        except Exception as error:  # a package's desk or page may raise anything
+            log.exception("the page %s failed", visit.at.path)
+            fault = catalog.package_error(f"The page {visit.at.path}", error)
+            add_part(visit, "problem_card", message=problem_text(visit.t, fault))
     # It comes last, so that the other components exist when its script runs.
     tab_title = f"{title or visit.t(page.title)} · {visit.t('app.name')}"
     gr.HTML(f'<i hidden data-title="{escape(tab_title)}"></i>', js_on_load=_BUILT)

@@ -143,7 +143,8 @@ def list_episodes(
 ) -> tuple[ListedEpisode, ...]:
     """Return the episodes of a run in order of their start, without those of erased people."""
     erased, endings = erased_episodes(reader, run), reader.endings(run)
-    items = {row.hash: row for row in reader.items(run)}
+    # Items last: the run may be playing, and every episode has an item.
+    episodes, items = tuple(reader.episodes(run, latest=True)), {row.hash: row for row in reader.items(run)}
     scores: dict[str, dict[str, float]] = {}
     details: dict[str, Mapping[str, Any]] = {}
     for score in reader.scores(run_id=run, latest=True):
@@ -168,7 +169,7 @@ def list_episodes(
         words = " ".join((item.name, *more.get(episode.id, {}).values()))
         return ListedEpisode(episode.id, item.name, episode.language, status, scored, fields, outcome, words)
 
-    return tuple(entry(episode) for episode in reader.episodes(run, latest=True) if episode.id not in erased)
+    return tuple(entry(episode) for episode in episodes if episode.id not in erased)
 
 
 def matches_address(entry: ListedEpisode, at: Address, talked: frozenset[str]) -> bool:

@@ -59,7 +59,7 @@ def test_where_runs_are_played():
     assert not Engine().is_ray
     assert Engine(executor="ray").is_ray and Engine(executor="ray").address == ""
     assert Engine(executor="ray:10.0.0.1:6379").address == "10.0.0.1:6379"
-    with pytest.raises(InputError, match=r"--executor dask: write local, ray"):
+    with pytest.raises(InputError, match=r"--executor dask: write local, ray.* --workers N"):
         Engine(executor="dask")
     with pytest.raises(InputError, match=r"add --executor ray"):
         Engine(resources={"seeker": {"num_gpus": 1.0}})

@@ -4,6 +4,7 @@ import gradio as gr
 import pytest
 from markup import checked, office_at, page_at, words
 
+from logs import LogReader
 from logs.erase import erase_participant
 from logs.rows import Participant
 from simulator import frames
@@ -196,6 +197,19 @@ def test_a_dialogue_that_is_being_played_is_shown_as_far_as_it_is(calls, filled)
     open_one = filled.play("two", filled.tasks["en"][2], status=None)
     answer = page(calls, query=f"run=two&tab=dialogues&episode={open_one}")
     assert "data-replay" not in answer["html"] and "rs-turns" in answer["html"]
+
+
+def test_dialogues_are_listed_while_further_ones_begin(calls, filled, monkeypatch):
+    read = LogReader.items
+
+    def read_items(reader, run=None):
+        items = read(reader, run)
+        filled.play("two", filled.tasks["en"][2], status=None)
+        filled.writer.flush()
+        return items
+
+    monkeypatch.setattr(LogReader, "items", read_items)
+    assert "gather-resources-2" in words(page(calls, query="run=two&tab=dialogues"))
 
 
 def test_runs_of_a_benchmark_that_is_not_installed_are_listed(calls, filled):
