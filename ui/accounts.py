@@ -22,6 +22,7 @@ from rich.table import Column, Table
 
 from logs.paths import home
 from simulator.errors import AskbackError, InputError
+from simulator.output_files import write_atomically
 
 ACCOUNTS_FILE: Final = "accounts.json"
 OWNER: Final = "owner"
@@ -168,16 +169,7 @@ class Accounts:
         return self._hasher.hash(password)
 
     def _write(self, accounts: Mapping[str, Account]) -> None:
-        write_private(self._file, _FILE.dump_json(dict(accounts), indent=1).decode())
-
-
-def write_private(file: Path, text: str) -> None:
-    """Replace a file atomically; only its owner may read it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    draft.touch(mode=0o600)
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(file)
+        write_atomically(self._file, _FILE.dump_json(dict(accounts), indent=1), private=True)
 
 
 # ---- askback users

@@ -31,7 +31,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from logs.rows import Event
-from ui.accounts import ACCOUNTS_FILE, OWNER, Accounts, Action, NotAllowedError, User, write_private
+from simulator.output_files import write_atomically
+from ui.accounts import ACCOUNTS_FILE, OWNER, Accounts, Action, NotAllowedError, User
 from ui.limits import Throttle, client_group
 from ui.tokens import secret_of
 
@@ -157,7 +158,7 @@ class LogIns:
         with self._lock:
             kept = {id: end for id, end in self._signed_out.items() if end > now}
             self._signed_out = {**kept, fields[1]: now + HOURS * 3600}
-            write_private(self._file, json.dumps(self._signed_out))
+            write_atomically(self._file, json.dumps(self._signed_out), private=True)
 
     def _fields(self, cookie: str) -> tuple[str, str, str] | None:
         try:
