@@ -16,7 +16,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from typing import Any, Final, TypeVar
 
-from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -167,29 +167,28 @@ class Throttle:
 
 
 class Bodies:
-    """Middleware that refuses bodies that are too large (413) or too slow (408) before they are used."""
+    """Middleware that refuses bodies that are too slow (408), and passes on the others in one piece.
 
-    def __init__(self, app: ASGIApp, *, most: int = MAX_BODY, seconds: float = BODY_SECONDS) -> None:
+    Starlette's `RequestBodyLimitMiddleware` around it refuses those that are too large (413).
+    """
+
+    def __init__(self, app: ASGIApp, *, seconds: float = BODY_SECONDS) -> None:
         self.app = app
-        self.most = most
         self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body and pass the request on, or answer 408 or 413."""
+        """Read the body and pass the request on, or answer 408."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self.app(scope, receive, send)
             return
-        length = Headers(scope=scope).get("content-length", "0")
-        if length.isdecimal() and int(length) > self.most:
-            await self._refuse(413, "the request is too large", scope, receive, send)
-            return
         try:
-            body = await asyncio.wait_for(self._read(receive), self.seconds)
+            body = await asyncio.wait_for(Request(scope, receive).body(), self.seconds)
         except TimeoutError:
-            await self._refuse(408, "the request took too long", scope, receive, send)
+            # Unread bytes must not be taken for the next request.
+            answer = PlainTextResponse("the request took too long", 408, {"Connection": "close"})
+            await answer(scope, receive, send)
             return
-        if body is None:
-            await self._refuse(413, "the request is too large", scope, receive, send)
+        except ClientDisconnect:
             return
         unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -197,21 +196,6 @@ class Bodies:
             return unread.pop() if unread else await receive()
 
         await self.app(scope, replay, send)
-
-    async def _read(self, receive: Receive) -> bytes | None:
-        body = bytearray()
-        while True:
-            message = await receive()
-            body += message.get("body", b"")
-            if len(body) > self.most:
-                return None
-            if not message.get("more_body", False):
-                return bytes(body)
-
-    async def _refuse(self, status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
-        # Unread bytes must not be taken for the next request.
-        answer = PlainTextResponse(reason, status_code=status, headers={"Connection": "close"})
-        await answer(scope, receive, send)
 
 
 class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]

@@ -28,6 +28,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import ValidationError
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import Response
 
 from logs import LogError
@@ -40,7 +41,7 @@ from ui.calls import STUDY, Answer
 from ui.declared.actions import DeclaredActions
 from ui.gradio_setup import mount_blocks
 from ui.i18n import strings
-from ui.limits import Arrivals, Bodies, Starts
+from ui.limits import MAX_BODY, Arrivals, Bodies, Starts
 from ui.render import Frame, render
 from ui.security import Access, Gate, Hosts, Shell
 from ui.tokens import Signer, TokenError
@@ -138,6 +139,7 @@ def create_server(
     mount_blocks(app, players_blocks(), "/")
     app.add_middleware(Gate)
     app.add_middleware(Bodies)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=MAX_BODY)
     app.add_middleware(Shell, head=page_head, missing=_missing_page, aliases=actions.paths)
     app.add_middleware(Hosts, access=access or Access())
     return app

@@ -23,7 +23,7 @@ from ui.research.asking_page import asking_page
 from ui.research.blocks import ResearchPage, research_blocks
 from ui.research.browse_page import browse_page, data_page
 from ui.research.desk_page import desk_page, judge
-from ui.research.downloads import add_downloads, add_study_downloads
+from ui.research.downloads import add_downloads
 from ui.research.guard import LOGIN, Guard, LogIns, page_asked_for
 from ui.research.list_page import RunList
 from ui.research.office import Office, current_site
@@ -65,7 +65,6 @@ def research_mount(
 
     def prepare(app: FastAPI) -> None:
         add_downloads(app, office)
-        add_study_downloads(app, office)
         app.add_middleware(Entrance)
         app.add_middleware(Guard, path=RESEARCH, log_ins=log_ins, page=partial(access_page, log_ins=log_ins))
 

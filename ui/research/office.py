@@ -27,6 +27,15 @@ RELOAD: Final = "() => { location.reload() }"
 """Script that reloads a page after an action."""
 
 
+@dataclass(eq=False)
+class _Result:
+    """A cached result; `state` is that of the log when it was computed."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    state: Hashable = None
+    value: Any = None
+
+
 class CachedReports:
     """A thread-safe LRU cache of results computed from runs; a result is valid until its runs change."""
 
@@ -34,37 +43,26 @@ class CachedReports:
         self.reader = reader
         self._size = size
         self._lock = threading.Lock()
-        self._busy: dict[Hashable, threading.Lock] = {}
-        self._results: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
+        self._results: OrderedDict[Hashable, _Result] = OrderedDict()
 
     def get(self, name: Hashable, runs: str | Iterable[str], make: Callable[[], T]) -> T:
         """Return the cached result for runs, or compute it by `make`; concurrent callers wait for it."""
         key, state = self._key(name, runs)
         with self._lock:
-            busy = self._busy.setdefault(key, threading.Lock())
-        with busy:
-            with self._lock:
-                if self._results.get(key, (None,))[0] == state:
-                    self._results.move_to_end(key)
-                    return self._results[key][1]  # type: ignore[no-any-return]
-            try:
-                result = make()
-            except Exception:
-                with self._lock:
-                    self._busy.pop(key, None)
-                raise
-            with self._lock:
-                self._results[key] = state, result
-                self._results.move_to_end(key)
-                while len(self._results) > self._size:
-                    self._busy.pop(self._results.popitem(last=False)[0], None)
-            return result
+            result = self._results.setdefault(key, _Result())
+            self._results.move_to_end(key)
+            if len(self._results) > self._size:
+                self._results.popitem(last=False)
+        with result.lock:
+            if result.state != state:
+                result.value, result.state = make(), state
+            return result.value  # type: ignore[no-any-return]
 
     def is_current(self, name: Hashable, runs: str | Iterable[str]) -> bool:
         """Return True if `get` would return a cached result."""
         key, state = self._key(name, runs)
         with self._lock:
-            return self._results.get(key, (None,))[0] == state
+            return key in self._results and self._results[key].state == state
 
     def _key(self, name: Hashable, runs: str | Iterable[str]) -> tuple[Hashable, Hashable]:
         """Return the key of a result, and the state of the log that it depends on."""
