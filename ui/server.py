@@ -278,40 +278,24 @@ def _invitation(benchmark: DeclaredActions) -> Callable[[str, Request], Response
 
 
 def add_health(app: FastAPI, log: Path | None) -> None:
-    """Add the health check; `log` is the log file to check, if any."""
-    health_of, own = Health(log), {"X-Server": token_hex(8)}  # pages notice a restart
+    """Add the health check; `log` is the log file that must be writable, if any."""
+    own = {"X-Server": token_hex(8)}  # pages notice a restart
+    lock, asked, problem = asyncio.Lock(), float("-inf"), ""
 
     @app.get("/health")
     async def health() -> Response:
-        problem = await health_of.problem()
+        nonlocal asked, problem
+        async with lock:
+            if log is not None and monotonic() - asked > _FRESH:
+                problem = await asyncio.to_thread(_problem, log)
+                asked = monotonic()
         if problem:
             return JSONResponse({"status": "failing", "problem": problem}, status_code=503)
         return JSONResponse({"status": "ok"}, headers=own)
 
 
-class Health:
-    """The health of the server: whether its log can be written, checked at most every few seconds.
-
-    Args:
-        log: the log file; None for no check.
-    """
-
-    def __init__(self, log: Path | None) -> None:
-        self._log = log
-        self._problem = ""
-        self._asked = float("-inf")
-        self._lock = asyncio.Lock()
-
-    async def problem(self) -> str:
-        """Return what is wrong, or an empty text. It names no paths, since anyone can read it."""
-        async with self._lock:
-            if self._log is not None and monotonic() - self._asked > _FRESH:
-                self._problem = await asyncio.to_thread(_problem, self._log)
-                self._asked = monotonic()
-            return self._problem
-
-
 def _problem(path: Path) -> str:
+    """Return what is wrong with the log, or an empty text. It names no paths, since anyone can read it."""
     try:
         check_writable(path)
     except LogError as error:

@@ -43,18 +43,28 @@ def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None
                 visit.at.text, label=search, max_lines=1, submit_btn=apply, scale=3, min_width=240
             )
         for name, menu in menus.items():
-            values, several = [value for _, value in menu.choices], not isinstance(menu.value, str)
-            fields[name] = gr.Dropdown(
-                [*menu.choices],
-                value=menu.value if several or menu.free or menu.value in values else "",
-                label=menu.label[:1].upper() + menu.label[1:],
-                multiselect=several,
-                allow_custom_value=menu.free,
-                interactive=True,
-                min_width=300 if menu.free else 160,
-            )
+            fields[name] = menu_field(menu, min_width=300 if menu.free else 160)
     for name, field in fields.items():
         rebuild(visit, field.submit if name == "text" else field.input, **fields)
+
+
+def menu_field(menu: Menu, **more: Any) -> gr.Dropdown:
+    """Return the component of a menu; a value that is not among the choices selects the empty one."""
+    values, several = [value for _, value in menu.choices], not isinstance(menu.value, str)
+    return gr.Dropdown(
+        [*menu.choices],
+        value=menu.value if several or menu.free or menu.value in values else "",
+        label=menu.label[:1].upper() + menu.label[1:],
+        multiselect=several,
+        allow_custom_value=menu.free,
+        interactive=True,
+        **more,
+    )
+
+
+def copy_field(text: str, label: str, **more: Any) -> gr.Textbox:
+    """Return a text to copy, such as a command."""
+    return gr.Textbox(text, label=label, buttons=["copy"], **{"interactive": False, **more})
 
 
 # ---- options of commands

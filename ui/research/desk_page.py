@@ -16,7 +16,6 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
-import gradio as gr
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Sent
 
@@ -43,6 +42,7 @@ from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
 from ui.research.blocks import Visit, add_part, html, markup
+from ui.research.controls import copy_field
 from ui.research.format import nonempty_sections
 from ui.research.guard import action_event, require_permission
 from ui.research.office import Office
@@ -308,7 +308,7 @@ def _start(visit: Visit, page: DeskPage, reader: LogReader) -> None:
             problem = problem_text(visit.t, error)
     add_part(visit, "desk_start", desk_page=page, choices=choices, problem=problem)
     if desk.command and not choices:
-        gr.Textbox(desk.command, label=visit.t("research.list.type"), buttons=["copy"])
+        copy_field(desk.command, visit.t("research.list.type"))
 
 
 def _agreement(visit: Visit, page: DeskPage, reader: LogReader) -> None:

@@ -33,7 +33,17 @@ from ui.i18n import problem_text
 from ui.research import format
 from ui.research.address import COMPARE
 from ui.research.blocks import Visit, add_part, rebuild, rebuild_on_change
-from ui.research.controls import Menu, Sheet, add_table, link_cell, option_input, parse, put_menus, text_cell
+from ui.research.controls import (
+    Menu,
+    Sheet,
+    add_table,
+    copy_field,
+    link_cell,
+    option_input,
+    parse,
+    put_menus,
+    text_cell,
+)
 from ui.research.office import CachedReports, Office
 from ui.research.runs import Transcript, full_card, run_cards, transcript
 
@@ -217,8 +227,7 @@ def _episodes_of_item(reader: LogReader, runs: Sequence[str], item: str) -> Iter
 
 def command_line(visit: Visit, line: str) -> None:
     """Show the command that prints the same report."""
-    label, classes = visit.t("research.list.same"), ["rs-command-line"]
-    gr.Textbox(line, label=label, interactive=False, buttons=["copy"], elem_classes=classes)
+    copy_field(line, visit.t("research.list.same"), elem_classes=["rs-command-line"])
 
 
 def show_report(visit: Visit, report: Report) -> None:

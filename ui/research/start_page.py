@@ -17,7 +17,7 @@ from simulator.runner.processes import StartedRun, continuable_runs, start_event
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
 from ui.research.blocks import Visit, add_part, html, markup
-from ui.research.controls import option_input, parse
+from ui.research.controls import Menu, copy_field, menu_field, option_input, parse
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 1.5
@@ -41,13 +41,8 @@ class StartPage:
         form = run_form(benchmark, self.office.offered)
         add_part(self.visit, "start")
         self._put_started()
-        chosen = gr.Dropdown(
-            [(t.phrase(each.title), each.name) for each in installed.values()],
-            value=benchmark.name,
-            label=t("research.list.benchmark"),
-            elem_id="benchmark",
-            interactive=True,
-        )
+        titles = [(t.phrase(each.title), each.name) for each in installed.values()]
+        chosen = menu_field(Menu(t("research.list.benchmark"), titles, benchmark.name), elem_id="benchmark")
         chosen.change(None, chosen, None, js=_GO)
         fields: dict[str, Any] = {}
         for group in _VISIBLE:
@@ -56,15 +51,8 @@ class StartPage:
         for group in _FOLDED:
             with gr.Accordion(t(f"research.start.group.{group}"), open=False):
                 self._put_fields(form, group, fields)
-        command = gr.Textbox(
-            self._command(form, {}),
-            label=t("research.start.command"),
-            lines=2,
-            buttons=["copy"],
-            interactive=False,
-            elem_classes=["rs-code"],
-            elem_id="command",
-        )
+        shown = {"lines": 2, "elem_classes": ["rs-code"], "elem_id": "command"}
+        command = copy_field(self._command(form, {}), t("research.start.command"), **shown)
         inputs, options = list(fields.values()), {option.name: option for _, option in form.fields}
 
         def chosen_values(values: tuple[Any, ...]) -> dict[str, Any]:
@@ -111,14 +99,9 @@ class StartPage:
             self._put_run(run)
         if left:
             with gr.Row(equal_height=True):
-                wanted = self.visit.at.run
-                choice = gr.Dropdown(
-                    list(left),
-                    value=wanted if wanted in left else left[0],
-                    label=t("research.start.left"),
-                    elem_id="left",
-                    interactive=True,
-                )
+                wanted = self.visit.at.run if self.visit.at.run in left else left[0]
+                menu = Menu(t("research.start.left"), [(run, run) for run in left], wanted)
+                choice = menu_field(menu, elem_id="left")
                 button = gr.Button(t("research.start.continue"), scale=0, elem_id="continue-run")
             button.click(self._continue, choice).success(None, js=RELOAD)
 

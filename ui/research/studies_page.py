@@ -45,7 +45,7 @@ from simulator.studies.steering import (
 )
 from ui.research.address import STUDIES
 from ui.research.blocks import Visit, add_part, html, markup
-from ui.research.controls import Sheet, SheetCell, add_table, link_cell, text_cell, update_table
+from ui.research.controls import Sheet, SheetCell, add_table, copy_field, link_cell, text_cell, update_table
 from ui.research.office import RELOAD, Office
 
 TICK: Final = 3.0
@@ -205,7 +205,7 @@ class StudiesPage:
         with gr.Row():
             links = {"link": study_link(study, key, self.site), "preview_link": preview}
             for name, address in links.items():
-                gr.Textbox(address, label=t(f"research.studies.{name}"), buttons=["copy"], interactive=False)
+                copy_field(address, t(f"research.studies.{name}"))
         facts = add_part(self.visit, "study_facts", study=study, progress=status.progress)
         first = self.cells(status.progress)
         cells, shown = add_table(t("research.studies.places"), first), gr.State(first)
