@@ -67,11 +67,7 @@ class Actions:
     research: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse two studies with the same id: a link could not tell them apart.
-
-        Raises:
-            InputError: if two benchmarks have a study of the same id.
-        """
+        """Refuse (`InputError`) two studies with the same id: a link could not tell them apart."""
         owners: dict[str, str] = {}
         for name, benchmark in self.served.items():
             for card in benchmark.studies():

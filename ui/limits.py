@@ -75,11 +75,7 @@ class Starts:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str, participant: str = "") -> float:
-        """Count one start.
-
-        Returns:
-            0 if the start is allowed, else the seconds until it is.
-        """
+        """Count one start, unless it must wait; return the seconds until it is allowed."""
         if self._rate <= 0:
             return 0.0
         keys: list[tuple[str, float, float]] = [(f"client {client_group(client)}", self._rate, self._burst)]

@@ -88,11 +88,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """Further Gradio Blocks with their path (the researchers' pages).
-
-    Attributes:
-        prepare: adds routes and middleware for the blocks to the app.
-    """
+    """Further Gradio Blocks with their path; `prepare` adds routes and middleware for them to the app."""
 
     path: str
     blocks: gr.Blocks

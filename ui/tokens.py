@@ -79,22 +79,14 @@ class Signer:
         return hmac.digest(self._secret, _HOLDER + key, "sha256").hex()[:32]
 
     def read(self, token: str) -> Pass:
-        """Verify a token and return its contents.
-
-        Raises:
-            TokenError: if this server did not sign it, or it is an invitation.
-        """
+        """Verify a token and return its contents; raise `TokenError` for an invitation, too."""
         seat = self.read_any(token)
         if seat.is_invitation:
             raise TokenError("the seat has to be taken first")
         return seat
 
     def read_any(self, token: str) -> Pass:
-        """Verify a token, which may be an invitation, and return its contents.
-
-        Raises:
-            TokenError: if this server did not sign it.
-        """
+        """Verify a token, which may be an invitation, or raise `TokenError` if it is not ours."""
         try:
             given, payload = token.encode(), base64_decode(token.partition(".")[0])
         except (BadData, ValueError) as error:
@@ -111,10 +103,7 @@ class Signer:
 
 
 def secret_of(home: Path) -> bytes:
-    """Return the secret of the data home, created on first use and readable by its owner only.
-
-    Whatever is signed with it must have a purpose as prefix.
-    """
+    """Return the data home's own secret, created on first use; what it signs must begin with a purpose."""
     path = home / SECRET_FILE
     home.mkdir(parents=True, exist_ok=True)
     if not path.exists():

@@ -146,7 +146,7 @@ async def test_a_form_is_built_from_a_model_checked_and_logged(
         [f"Reason：{EVIL}", "Points：2", "难处：很难", "Again：是"]
     )
     episode = transcript(log[1], turn.episode_id)
-    shown = Visit(i18n.strings("en"), Address()).render("episode_log", shown=episode, folded=False)
+    shown = Visit(i18n.strings("en"), Address(), None).render("episode_log", shown=episode, folded=False)
     assert "Marked: hard" in words(shown) and "Points: 2" in words(sent["html"])
 
 

@@ -79,10 +79,7 @@ class PageContext:
 
 
 def session_page(template: str, context: PageContext, **more: object) -> str:
-    """Return a page of an episode.
-
-    `template` extends ``study/session``, directly or not.
-    """
+    """Return a page of an episode; `template` extends ``study/session``, directly or not."""
     card = context.card
     return render(
         template,
@@ -224,11 +221,7 @@ def short_number(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """The invitation link for another person, shown to the host.
-
-    Attributes:
-        link: path and query; the browser adds the host under which it reached us.
-    """
+    """The link for another person, without a host (the browser adds it), and whether it was taken."""
 
     link: str
     taken: bool

@@ -21,7 +21,6 @@ from ui.i18n import Strings
 from ui.research.address import Address
 from ui.research.blocks import Visit, add_part, rebuild
 from ui.research.controls import Menu, copy_field, menu_field
-from ui.research.office import Office
 from ui.research.report_pages import command_line, show_report
 from ui.research.runs import RunCard, Words, run_cards
 
@@ -36,13 +35,13 @@ _N: Final = "_n"
 _TEXTS: Final = "research.asking"
 
 
-def asking_page(visit: Visit, office: Office) -> None:
+def asking_page(visit: Visit) -> None:
     """Show a choice of runs, a table for each benchmark of the chosen runs, and a figure."""
     t, at = visit.t, visit.at
-    every = (card for card in run_cards(office.reader) if may_ask_back(card.run.benchmark, card.seats))
+    every = (card for card in run_cards(visit.reader) if may_ask_back(card.run.benchmark, card.seats))
     cards = {card.run.id: card for card in every}
     runs = [run for run in cards if run in at.runs]
-    records = read_asking(office.reader, runs)
+    records = read_asking(visit.reader, runs)
     add_part(visit, "asking", empty=not cards, aborted=sum(records.aborted.values()))
     if not cards:
         for name in askable():

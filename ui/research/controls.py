@@ -71,10 +71,7 @@ def copy_field(text: str, label: str, **more: Any) -> gr.Textbox:
 
 
 def option_input(t: Strings, option: Field, value: Any, label: str = "") -> gr.components.Component:
-    """Return the input component for an option with a value. An option without a default may be left empty.
-
-    `label`: default: the option's name.
-    """
+    """Return the field for an option, named `label` or as the option; without a default it may be empty."""
     shown: dict[str, Any] = {
         "label": label or option.name.replace("_", " "),
         "info": t.phrase(str(option.note)) or None,
@@ -126,24 +123,14 @@ def parse(option: Field, value: Any) -> Any:
 
 
 class SheetCell(NamedTuple):
-    """A cell of a table.
-
-    Attributes:
-        value: value for sorting and copying.
-        html: displayed content: escaped text, or our own markup.
-    """
+    """A cell: a value for sorting and copying, and what is shown (escaped text, or our own markup)."""
 
     value: str | float | None
     html: str
 
 
 class Sheet(NamedTuple):
-    """A table.
-
-    Attributes:
-        heads: title of each column -> its width in CSS pixels.
-        rows: rows of cells, one cell per column.
-    """
+    """A table: the title of each column with its width in CSS pixels, and a cell per row and column."""
 
     heads: Mapping[str, int]
     rows: Sequence[Sequence[SheetCell]]

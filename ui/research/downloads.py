@@ -32,7 +32,6 @@ from ui.accounts import NotAllowedError
 from ui.i18n import DEFAULT, strings
 from ui.research.address import DESK, RESEARCH, STUDIES, Address
 from ui.research.asking_page import asking_report
-from ui.research.blocks import Visit
 from ui.research.desk_page import find_desk_page
 from ui.research.guard import action_event, require_permission
 from ui.research.office import Office
@@ -173,24 +172,15 @@ def guard_csv(text: str) -> str:
 
 
 def run_file(reader: LogReader, run: str, name: str) -> bytes:
-    """Return a file that a benchmark declares for its runs.
-
-    Raises:
-        InputError: if the run has no such file.
-        NotInLog: if there is no such run.
-    """
+    """Return a file that a benchmark declares for its runs, or raise `InputError` or `NotInLog`."""
     row = reader.run(run)
     files = {file.name: file for file in pages_of(row.benchmark).files if file.where(reader, row)}
     return write_to_bytes(lambda path: _require_file(files, name).write(reader, run, path), name)
 
 
 def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
-    """Return a file of the desk and set in an address.
-
-    Raises:
-        InputError: if there is no such desk or file, or nothing to write.
-    """
-    write = _require_file(find_desk_page(Visit(strings(DEFAULT), at)).desk.files, name)
+    """Return a file of the desk and set in an address, or raise `InputError`."""
+    write = _require_file(find_desk_page(strings(DEFAULT), at).desk.files, name)
     return write_to_bytes(lambda path: write(reader, at.data, path), name)
 
 
@@ -210,11 +200,7 @@ def _require_file(files: Mapping[str, Any], name: str) -> Any:
 
 
 def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
-    """Return an export of a run with a codebook, without platform identities, as a zip file.
-
-    Raises:
-        NotInLog: if there is no such run.
-    """
+    """Return an export of a run with a codebook, without platform identities, as a zip file."""
     excel = format == "csv"
     return zip_folder(lambda folder: export_log(reader, folder, format=format, runs=[run_id], excel=excel))
 

@@ -52,11 +52,7 @@ class Scale(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """An estimate with its interval, as text and as a bar from `low` to `high`, in percent of the scale.
-
-    Attributes:
-        zero: position of zero; None if it is not within the scale.
-    """
+    """An estimate and its interval, as text and as a bar in percent of the scale; `zero` if it is on it."""
 
     value: str
     interval: str

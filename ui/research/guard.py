@@ -50,11 +50,7 @@ _current: ContextVar[User | None] = ContextVar("researcher", default=None)
 
 
 def current_user() -> User:
-    """Return the sender of the current request, in a route, a server function or a Gradio event.
-
-    Raises:
-        NotAllowedError: if nobody has logged in.
-    """
+    """Return the sender of the current request, in a route or a Gradio event, or raise `NotAllowedError`."""
     # Gradio's queue runs events in a task of its own, with the request in this variable.
     request: Any = LocalContext.request.get(None)
     user = _current.get() if request is None else getattr(request, "request", request).scope.get(_USER)
@@ -64,11 +60,7 @@ def current_user() -> User:
 
 
 def require_permission(action: Action) -> User:
-    """Return the sender of the current request; to be called before anything is changed.
-
-    Raises:
-        NotAllowedError: if their role does not allow `action`.
-    """
+    """Return the current sender if they may act, else raise `NotAllowedError`; call it before any change."""
     user = current_user()
     if not user.may(action):
         raise NotAllowedError(f"{user.name} is {user.role}, which does not allow this.", role=user.role)

@@ -29,7 +29,6 @@ from ui.research.controls import (
     update_table,
 )
 from ui.research.format import Cell, estimate
-from ui.research.office import Office
 from ui.research.runs import RunCard, run_cards
 
 SCORE_SECONDS: Final = 0.8
@@ -45,11 +44,7 @@ _GO: Final = "runs => {{ location.assign('{path}?' + new URLSearchParams(runs.ma
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A metric of a run with the title of its column.
-
-    Attributes:
-        value: mean, for sorting.
-    """
+    """A metric of a run with the title of its column, and its mean, for sorting."""
 
     title: str
     cell: Cell
@@ -64,16 +59,15 @@ class RunList:
     """The list of runs for one visit."""
 
     visit: Visit
-    office: Office
 
     def build(self) -> None:
         """Create the components of the page."""
-        t, at, cards = self.visit.t, self.visit.at, run_cards(self.office.reader)
+        t, at, cards = self.visit.t, self.visit.at, run_cards(self.visit.reader)
         add_part(self.visit, "runs", empty=not cards)
         if not cards:
             for command in _starter_commands(t.language):
                 copy_field(command, t("research.list.type"))
-            rebuild_on_change(self.visit, lambda: len(run_cards(self.office.reader)))
+            rebuild_on_change(self.visit, lambda: len(run_cards(self.visit.reader)))
             return
         benchmarks = {t.phrase(card.title): card.run.benchmark for card in cards}
         setups = sorted({card.run.setup for card in cards})
@@ -122,7 +116,7 @@ class RunList:
         t, query = self.visit.t, words.casefold().strip()
         cards = [
             card
-            for card in run_cards(self.office.reader)
+            for card in run_cards(self.visit.reader)
             if benchmark in ("", card.run.benchmark)
             and setup in ("", card.run.setup)
             and query in _searchable_text(card).casefold()
@@ -163,9 +157,9 @@ class RunList:
         until, shown = time.monotonic() + SCORE_SECONDS, dict[str, Headlines | None]()
         for card in cards:
             run = card.run.id
-            waits = time.monotonic() >= until and not self.office.headlines.is_current("headlines", run)
-            make = partial(headlines, self.office.reader, run)
-            shown[run] = None if waits else self.office.headlines.get("headlines", run, make)
+            waits = time.monotonic() >= until and not self.visit.office.headlines.is_current("headlines", run)
+            make = partial(headlines, self.visit.reader, run)
+            shown[run] = None if waits else self.visit.office.headlines.get("headlines", run, make)
         return shown
 
     def _score_cells(self, scores: Headlines | None, titles: Sequence[str] | None) -> list[SheetCell]:

@@ -1,30 +1,19 @@
-"""Resources of the researchers' pages: log, models, processes, caches, and permission checks for actions."""
+"""Resources of the researchers' pages: log, models, processes and caches."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-import gradio as gr
-from gradio.context import LocalContext
-
-from logs import LogError, LogReader, LogWriter
-from simulator.errors import AskbackError
+from logs import LogReader, LogWriter
 from simulator.models import ModelOptions
 from simulator.runner.processes import RunProcesses
-from ui.accounts import Action, User
-from ui.i18n import problem_text
-from ui.research.blocks import Visit
-from ui.research.guard import action_event, require_permission
 
 T = TypeVar("T")
 _GROWING: Final = ("turns", "endings", "judgments", "scores")
-RELOAD: Final = "() => { location.reload() }"
-"""Script that reloads a page after an action."""
 
 
 @dataclass(eq=False)
@@ -86,13 +75,7 @@ class CachedReports:
 
 @dataclass(frozen=True, kw_only=True)
 class Office:
-    """The log, models, processes and caches of the pages.
-
-    Attributes:
-        writer: a durable writer of the log.
-        reader: a reader of the same log.
-        headlines: cached headlines for the list of runs, which are many and small.
-    """
+    """The log, models, processes and caches; `headlines` are those of the list of runs: many and small."""
 
     writer: LogWriter
     reader: LogReader
@@ -105,29 +88,3 @@ class Office:
     def __post_init__(self) -> None:
         object.__setattr__(self, "cache", CachedReports(self.reader))
         object.__setattr__(self, "headlines", CachedReports(self.reader, 5_000))
-
-    @contextmanager
-    def acting(self, visit: Visit, action: Action, **details: object) -> Iterator[User]:
-        """Check the permission for an action of a page's event, and log it once it has succeeded.
-
-        Yields:
-            The user.
-
-        Raises:
-            gr.Error: an error of the action, in the page's language.
-        """
-        try:
-            user = require_permission(action)
-            yield user
-            self.writer.put(action_event(user, action, **details)).result()
-        except (AskbackError, LogError) as error:
-            text = problem_text(visit.t, error)
-            raise gr.Error(text, title=visit.t("research.problem.title"), print_exception=False) from error
-
-
-def current_site() -> str:
-    """Return scheme and host of the current request, for links to participants' pages."""
-    request = LocalContext.request.get()
-    assert request is not None and request.request is not None
-    url = request.request.url
-    return f"{url.scheme}://{url.netloc}"

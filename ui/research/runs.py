@@ -20,7 +20,6 @@ from ui.i18n import DECLARED, Strings
 from ui.research.address import RESEARCH, STUDIES, Address
 from ui.research.blocks import Visit
 from ui.research.controls import Menu
-from ui.research.office import CachedReports
 
 
 class Link(NamedTuple):
@@ -183,14 +182,14 @@ def parts_of(run: Run, reader: LogReader) -> tuple[Part, ...]:
     return tuple(part for part in pages_of(run.benchmark).parts if part.where(reader, run))
 
 
-def make_request(visit: Visit, cache: CachedReports, run: Run) -> PageRequest:
+def make_request(visit: Visit, run: Run) -> PageRequest:
     """Return the context in which a benchmark builds its part of a page."""
     return PageRequest(
-        reader=cache.reader,
+        reader=visit.reader,
         run=run,
         language=visit.t.language,
         chosen={**dict(visit.at.settings), **({"step": visit.at.step} if visit.at.step else {})},
-        keep=lambda name, make: cache.get(("declared", name), run.id, make),
+        keep=lambda name, make: visit.office.cache.get(("declared", name), run.id, make),
     )
 
 
@@ -228,11 +227,7 @@ class Transcript(NamedTuple):
 
 
 def transcript(reader: LogReader, id: str) -> Transcript:
-    """Return the transcript of an episode.
-
-    Raises:
-        NotInLog: if there is no such episode.
-    """
+    """Return the transcript of an episode, or raise `NotInLog`."""
     episode, ending = reader.episode(id), reader.ending(id)
     item = reader.item(episode.item_hash)
     calls: dict[int | None, list[ModelCall]] = {}
