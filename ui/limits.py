@@ -82,7 +82,10 @@ class Starts:
         if participant:
             keys.append((f"participant {participant}", self._rate / 6, self._burst / 3))
         now = self._clock()
-        left = {key: self._tokens_now(key, rate, burst, now) for key, rate, burst in keys}
+        left = {}
+        for key, rate, burst in keys:
+            tokens, since = self._left.get(key, (burst, now))
+            left[key] = min(burst, tokens + (now - since) * rate)
         wait = max(0.0, *((1 - left[key]) / rate for key, rate, _ in keys))
         if wait:
             # A refusal costs no tokens, so that retries do not use up those of others.
@@ -93,10 +96,6 @@ class Starts:
         while len(self._left) > _KEPT_CLIENTS:
             self._left.popitem(last=False)
         return 0.0
-
-    def _tokens_now(self, key: str, rate: float, burst: float, now: float) -> float:
-        left, since = self._left.get(key, (burst, now))
-        return min(burst, left + (now - since) * rate)
 
 
 class Arrivals:

@@ -165,12 +165,6 @@ def to_csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     return "\ufeff" + out.getvalue()
 
 
-def guard_csv(text: str) -> str:
-    """Return CSV text rewritten by `to_csv`."""
-    header, *lines = csv.reader(io.StringIO(text))
-    return to_csv(header, lines)
-
-
 def run_file(reader: LogReader, run: str, name: str) -> bytes:
     """Return a file that a benchmark declares for its runs, or raise `InputError` or `NotInLog`."""
     row = reader.run(run)
@@ -190,7 +184,10 @@ def write_to_bytes(write: Callable[[Path], object], name: str) -> bytes:
         path = Path(folder) / name
         write(path)
         content = path.read_bytes()
-    return guard_csv(content.decode("utf-8-sig")).encode() if name.endswith(".csv") else content
+    if not name.endswith(".csv"):
+        return content
+    header, *lines = csv.reader(io.StringIO(content.decode("utf-8-sig")))
+    return to_csv(header, lines).encode()
 
 
 def _require_file(files: Mapping[str, Any], name: str) -> Any:

@@ -103,7 +103,8 @@ class LogIns:
         )
         self._lock = threading.Lock()
         self._file = home / SIGNED_OUT_FILE
-        self._signed_out = _read_ends(self._file)
+        ended = json.loads(self._file.read_text("utf-8")) if self._file.exists() else {}
+        self._signed_out = {str(id): float(end) for id, end in ended.items()}
         self._token = ""
         self.by_token = self.password is None and not sso_header and not self.accounts.all()
         if self.by_token:
@@ -168,13 +169,6 @@ class LogIns:
     def _renew(self) -> None:
         self._token = secrets.token_urlsafe(24)
         self._announce(self._token)
-
-
-def _read_ends(file: Path) -> dict[str, float]:
-    """Return the expiry times of signed-out log-ins in a file; empty if there is no file."""
-    if not file.exists():
-        return {}
-    return {str(id): float(end) for id, end in json.loads(file.read_text("utf-8")).items()}
 
 
 class Guard:
