@@ -12,6 +12,7 @@ import gradio as gr
 import pandas as pd
 
 from logs import LogReader, rows
+from logs.transcript import read_transcript
 from simulator import catalog, datasets
 from simulator.benchmark import Benchmark
 from simulator.blocks import Translated
@@ -26,7 +27,7 @@ from ui.research.address import Address
 from ui.research.blocks import Visit, add_part, rebuild_on_change
 from ui.research.controls import Menu, put_menus
 from ui.research.report_pages import show_own
-from ui.research.runs import RunCard, Words, full_card, make_request, pages_of, parts_of, transcript
+from ui.research.runs import RunCard, Words, full_card, make_request, pages_of, parts_of
 
 Values = Mapping[str, str | Sequence[str]]
 """Fields of an entry for filtering: name -> a value, or several."""
@@ -104,7 +105,7 @@ def _show_episodes(visit: Visit, request: PageRequest, card: RunCard, words: Wor
         if not at.episode:
             add_part(visit, "note", text=t("research.episodes.choose"), choose=True)
             return
-        shown = transcript(reader, at.episode)
+        shown = read_transcript(reader, at.episode)
         titles = {metric.name: metric.title for metric in benchmark.metrics}
         add_part(visit, "episode_head", shown=shown, titles=titles, previous=previous, next=following)
         put_menus(visit, settings)

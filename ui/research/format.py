@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -36,6 +37,11 @@ def dollars(value: float) -> str:
 def score(value: float) -> str:
     """Format a score for lists."""
     return cell_text(int(value) if value == int(value) else value, Column("")).replace("-", MINUS)
+
+
+def as_json(value: object) -> str:
+    """Return a value as indented JSON."""
+    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 class Scale(NamedTuple):

@@ -14,6 +14,7 @@ import gradio as gr
 from gradio.components.plot import PlotData
 
 from logs import LogReader
+from logs.transcript import Transcript, read_transcript
 from simulator import catalog, frames
 from simulator.benchmark import Benchmark, ReportSpec
 from simulator.commands.compare import comparison, one_benchmark
@@ -45,7 +46,7 @@ from ui.research.controls import (
     text_cell,
 )
 from ui.research.office import CachedReports
-from ui.research.runs import Transcript, full_card, run_cards, transcript
+from ui.research.runs import full_card, run_cards
 
 BenchmarkT = Benchmark[Any, Any]
 
@@ -215,7 +216,7 @@ def _episodes_of_item(reader: LogReader, runs: Sequence[str], item: str) -> Iter
     for run in runs:
         fitting = (each for each in reader.episodes(run, latest=True) if names[each.item_hash] == item)
         if (episode := next(fitting, None)) is not None:
-            yield transcript(reader, episode.id)
+            yield read_transcript(reader, episode.id)
 
 
 # ---- components
