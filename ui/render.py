@@ -41,18 +41,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    shared = (
-        browser_texts,
-        cached_part,
-        lang_of,
-        move_in_words,
-        opponent_words,
-        say,
-        small_map,
-        speaker,
-        steps_data,
-    )
-    for function in (*shared, trouble_text):
+    shared = (browser_texts, cached_part, lang_of, move_in_words, opponent_words, say, small_map, speaker)
+    for function in (*shared, steps_data, trouble_text):
         created.globals[function.__name__] = function
     return created
 

@@ -178,15 +178,8 @@ def _accepts_pages(scope: Scope) -> bool:
 
 HEALTH: Final = "/health"
 _FORWARDED: Final = (
-    b"forwarded",
-    b"x-forwarded-for",
-    b"x-forwarded-host",
-    b"x-forwarded-proto",
-    b"x-forwarded-port",
-    b"x-forwarded-prefix",
-    b"x-forwarded-server",
-    b"x-forwarded-scheme",
-    b"x-real-ip",
+    *(b"forwarded", b"x-real-ip", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto"),
+    *(b"x-forwarded-port", b"x-forwarded-prefix", b"x-forwarded-server", b"x-forwarded-scheme"),
 )
 
 

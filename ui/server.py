@@ -48,27 +48,8 @@ from ui.tokens import Signer, TokenError
 
 STATIC = Path(__file__).parent / "static"
 RESEARCH = "/research"
-STYLES = (
-    "askback.css",
-    "home.css",
-    "play.css",
-    "plan.css",
-    "study.css",
-    "blocks.css",
-    "form.css",
-)
-SCRIPTS = (
-    "askback.js",
-    "plan.js",
-    "turn.js",
-    "play.js",
-    "result.js",
-    "study.js",
-    "form.js",
-    "form-lists.js",
-    "entry.js",
-)
-
+STYLES = ("askback", "home", "play", "plan", "study", "blocks", "form")
+SCRIPTS = ("askback", "plan", "turn", "play", "result", "study", "form", "form-lists", "entry")
 
 Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 
@@ -225,13 +206,13 @@ def _missing_page(language: str) -> str:
 
 
 def styles(names: Sequence[str]) -> str:
-    """Return the tags for style sheets."""
-    return "\n".join(f'<link rel="stylesheet" href="{versioned_address(name)}">' for name in names)
+    """Return the tags for style sheets, named without suffix."""
+    return "\n".join(f'<link rel="stylesheet" href="{versioned_address(f"{name}.css")}">' for name in names)
 
 
 def scripts(names: Sequence[str]) -> str:
-    """Return the tags for scripts."""
-    return "\n".join(f'<script src="{versioned_address(name)}"></script>' for name in names)
+    """Return the tags for scripts, named without suffix."""
+    return "\n".join(f'<script src="{versioned_address(f"{name}.js")}"></script>' for name in names)
 
 
 @cache

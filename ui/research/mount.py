@@ -34,7 +34,6 @@ from ui.security import page_language
 from ui.server import Mount, page_head, scripts, styles
 
 _MOVED_DESKS = tuple(f"{RESEARCH}/{name}" for name in MOVED)
-_STYLES = ("research.css", "desk.css")
 
 
 def research_mount(
@@ -132,4 +131,4 @@ class Entrance:
 
 
 def _head() -> str:
-    return styles(_STYLES) + scripts(("desk.js", "research.js"))
+    return styles(("research", "desk")) + scripts(("desk", "research"))
