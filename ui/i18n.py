@@ -74,11 +74,6 @@ class Strings:
         fields = {name: self.say(prefix, part) for name, part in value.fields.items()}
         return self(f"{prefix}.{value.name}", **fields)
 
-    def under(self, prefix: str) -> dict[str, str]:
-        """Return all texts whose names start with ``prefix.``, by the rest of their names."""
-        head = f"{prefix}."
-        return {name[len(head) :]: text for name, text in self.texts.items() if name.startswith(head)}
-
     def phrase(self, text: str) -> str:
         """Return the translation of a report's English text; unchanged if there is none.
 

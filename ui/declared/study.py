@@ -84,12 +84,7 @@ def session_page(template: str, context: PageContext, **more: object) -> str:
     return render(
         template,
         context.texts,
-        frame=context.frame,
-        link=context.link,
-        view=context.view,
-        card=card,
-        sets=context.sets,
-        notice=context.notice,
+        **{name: getattr(context, name) for name in ("frame", "link", "view", "card", "sets", "notice")},
         messages=context.sets.messages,
         own=study_texts(card, context.texts.language),
         minutes=short_number(card.study.pay.minutes) if card is not None and card.study.pay else "",
