@@ -11,10 +11,13 @@ from uuid import uuid4
 from simulator.errors import InputError
 
 
-def write_atomically(path: Path | str, content: bytes | str | Iterable[str]) -> Path:
+def write_atomically(
+    path: Path | str, content: bytes | str | Iterable[str], *, private: bool = False
+) -> Path:
     """Write a file atomically: an old version stays until the new one is complete. Missing folders are made.
 
     `content`: bytes, or text or an iterable of texts, written as UTF-8 with line feeds unchanged.
+    `private`: True if only its owner may read it.
 
     Returns:
         The path.
@@ -26,6 +29,7 @@ def write_atomically(path: Path | str, content: bytes | str | Iterable[str]) -> 
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        draft.touch(mode=0o600 if private else 0o666)
         with draft.open("wb") as file:
             if isinstance(content, bytes):
                 file.write(content)

@@ -22,6 +22,7 @@ from rich.table import Column, Table
 
 from logs.paths import home
 from simulator.errors import AskbackError, InputError
+from simulator.output_files import write_atomically
 
 ACCOUNTS_FILE: Final = "accounts.json"
 OWNER: Final = "owner"
@@ -61,11 +62,7 @@ class User(NamedTuple):
 
 
 class Account(BaseModel):
-    """A researcher's entry in the accounts file.
-
-    Attributes:
-        hash: Argon2 hash of the password; empty for single sign-on only.
-    """
+    """A researcher's entry in the accounts file; without a hash it is for single sign-on only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -86,11 +83,7 @@ class Accounts:
         self._read: tuple[object, Mapping[str, Account]] = (None, {})
 
     def all(self) -> Mapping[str, Account]:
-        """Return the accounts by name; empty if there is no file.
-
-        Raises:
-            InputError: if the file cannot be parsed.
-        """
+        """Return the accounts by name, none without a file; raise `InputError` if it is damaged."""
         try:
             status = self._file.stat()
         except FileNotFoundError:
@@ -134,20 +127,12 @@ class Accounts:
         self._write({**self.all(), name: Account(role=role, hash=self._hash_password(password))})
 
     def set_password(self, name: str, password: str) -> None:
-        """Change a password and end all log-ins made with the old one.
-
-        Raises:
-            InputError: if there is no such account, or the password is too short.
-        """
+        """Change a password and end all log-ins made with the old one."""
         account = self._require_account(name)
         self._write({**self.all(), name: account.model_copy(update={"hash": self._hash_password(password)})})
 
     def remove(self, name: str) -> None:
-        """Remove an account and end all its log-ins.
-
-        Raises:
-            InputError: if there is no such account.
-        """
+        """Remove an account and end all its log-ins."""
         self._require_account(name)
         self._write({other: account for other, account in self.all().items() if other != name})
 
@@ -168,16 +153,7 @@ class Accounts:
         return self._hasher.hash(password)
 
     def _write(self, accounts: Mapping[str, Account]) -> None:
-        write_private(self._file, _FILE.dump_json(dict(accounts), indent=1).decode())
-
-
-def write_private(file: Path, text: str) -> None:
-    """Replace a file atomically; only its owner may read it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    draft.touch(mode=0o600)
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(file)
+        write_atomically(self._file, _FILE.dump_json(dict(accounts), indent=1), private=True)
 
 
 # ---- askback users

@@ -35,7 +35,9 @@ def _at_seat(
     """Return `answer` as a call for the holder of a seat; a bad token raises `TokenError`."""
 
     async def handle(self: Actions, call: Mapping[str, Any]) -> Answer:
-        benchmark, frame, seat = self._locate(PageCall.model_validate(call))
+        asked = PageCall.model_validate(call)
+        frame, seat = self._frame(asked), self.signer.read(_token(asked))
+        benchmark = self._serving(seat)
         try:
             return await answer(benchmark, frame, seat, call)
         except NotInLog:
@@ -67,11 +69,7 @@ class Actions:
     research: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse two studies with the same id: a link could not tell them apart.
-
-        Raises:
-            InputError: if two benchmarks have a study of the same id.
-        """
+        """Refuse (`InputError`) two studies with the same id: a link could not tell them apart."""
         owners: dict[str, str] = {}
         for name, benchmark in self.served.items():
             for card in benchmark.studies():
@@ -203,11 +201,6 @@ class Actions:
         benchmark = self._serving(seat)
         taken = {"taken": len(benchmark.sessions.holders(seat.episode_id))} if seat.host else {}
         return await benchmark.state(seat) | taken
-
-    def _locate(self, asked: PageCall) -> tuple[DeclaredActions, Frame, Pass]:
-        """Return the benchmark, the page's frame and the seat for a call's token."""
-        seat = self.signer.read(_token(asked))
-        return self._serving(seat), self._frame(asked), seat
 
     def _serving(self, seat: Pass) -> DeclaredActions:
         """Return the benchmark of a seat's episode."""

@@ -37,11 +37,7 @@ class Call(BaseModel):
 
 
 class PageCall(Call):
-    """A call that names the page it comes from.
-
-    Attributes:
-        query: query string of the page, without the leading ``?``.
-    """
+    """A call that names the page it comes from; its query has no leading ``?``."""
 
     language: str = Field(default="en", max_length=16)
     path: str = Field(default="/", max_length=200)

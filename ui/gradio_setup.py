@@ -31,20 +31,6 @@ _POLL_SECONDS: Final = 0.03
 """Interval at which Gradio's queue polls for work."""
 _IDLE_POLL_SECONDS: Final = 5.0
 """The interval for blocks without functions that could be called."""
-_SANS: Final = (
-    *("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "Helvetica Neue", "Arial"),
-    *("PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", "Source Han Sans SC"),
-    "sans-serif",
-)
-_MONO: Final = (
-    "ui-monospace",
-    "SF Mono",
-    "Cascadia Mono",
-    "Menlo",
-    "Consolas",
-    "DejaVu Sans Mono",
-    "monospace",
-)
 
 
 def import_gradio() -> None:
@@ -102,15 +88,15 @@ async def _answer_404(request: Request, error: Exception) -> JSONResponse:
 def _theme() -> Base:
     """Return the theme of Gradio's components, which loads no fonts.
 
-    The colours are defined in ``static/askback.css`` only; ``theme.yaml`` maps Gradio's names to them, so a
-    change of the palette, or between light and dark, reaches everything.
+    Colours and fonts are defined in ``static/askback.css`` only; ``theme.yaml`` maps Gradio's names to the
+    colours, so a change of the palette, or between light and dark, reaches everything.
     """
     from gradio.themes import Base
     from gradio.themes.utils import sizes
 
     base = Base(
-        font=_SANS,
-        font_mono=_MONO,
+        font="var(--ab-sans)",
+        font_mono="var(--ab-mono)",
         text_size=sizes.text_md,
         spacing_size=sizes.spacing_md,
         radius_size=sizes.radius_lg,

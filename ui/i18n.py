@@ -57,11 +57,7 @@ class Strings:
         self.phrases = phrases or {}
 
     def __call__(self, name: str, **fields: object) -> str:
-        """Return the text called `name` with its fields filled in.
-
-        Raises:
-            KeyError: if there is no such text, or one of its fields is missing.
-        """
+        """Return the text called `name` with its fields filled in, or raise `KeyError` if one is missing."""
         text = self.texts[name]
         return text.format(**fields) if fields else text
 
@@ -77,11 +73,6 @@ class Strings:
             return str(value)
         fields = {name: self.say(prefix, part) for name, part in value.fields.items()}
         return self(f"{prefix}.{value.name}", **fields)
-
-    def under(self, prefix: str) -> dict[str, str]:
-        """Return all texts whose names start with ``prefix.``, by the rest of their names."""
-        head = f"{prefix}."
-        return {name[len(head) :]: text for name, text in self.texts.items() if name.startswith(head)}
 
     def phrase(self, text: str) -> str:
         """Return the translation of a report's English text; unchanged if there is none.
@@ -197,10 +188,7 @@ def _by_language(benchmark: Benchmark[Any, Any], name: str) -> dict[Language, di
 
 
 def choose_language(*wishes: str | None) -> str:
-    """Return the first wish that is an available language; the default language if none is.
-
-    A wish is a language tag (``zh``, ``zh-CN``) or an Accept-Language header.
-    """
+    """Return the first available language among tags and Accept-Language headers; else the default."""
     for wish in wishes:
         for tag in (wish or "").split(","):
             primary = tag.partition(";")[0].strip().lower().partition("-")[0]
@@ -221,10 +209,7 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
 
 
 def problem_text(t: Strings, error: Exception) -> str:
-    """Return the text of an error for a page.
-
-    An error without a code is shown with its English message, introduced as such.
-    """
+    """Return the text of an error for a page; without a code, its English message, introduced as such."""
     if isinstance(error, ValidationError):
         return t("app.failed")
     code = getattr(error, "code", "")

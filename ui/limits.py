@@ -16,7 +16,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from typing import Any, Final, TypeVar
 
-from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -75,18 +75,17 @@ class Starts:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str, participant: str = "") -> float:
-        """Count one start.
-
-        Returns:
-            0 if the start is allowed, else the seconds until it is.
-        """
+        """Count one start, unless it must wait; return the seconds until it is allowed."""
         if self._rate <= 0:
             return 0.0
         keys: list[tuple[str, float, float]] = [(f"client {client_group(client)}", self._rate, self._burst)]
         if participant:
             keys.append((f"participant {participant}", self._rate / 6, self._burst / 3))
         now = self._clock()
-        left = {key: self._tokens_now(key, rate, burst, now) for key, rate, burst in keys}
+        left = {}
+        for key, rate, burst in keys:
+            tokens, since = self._left.get(key, (burst, now))
+            left[key] = min(burst, tokens + (now - since) * rate)
         wait = max(0.0, *((1 - left[key]) / rate for key, rate, _ in keys))
         if wait:
             # A refusal costs no tokens, so that retries do not use up those of others.
@@ -97,10 +96,6 @@ class Starts:
         while len(self._left) > _KEPT_CLIENTS:
             self._left.popitem(last=False)
         return 0.0
-
-    def _tokens_now(self, key: str, rate: float, burst: float, now: float) -> float:
-        left, since = self._left.get(key, (burst, now))
-        return min(burst, left + (now - since) * rate)
 
 
 class Arrivals:
@@ -167,29 +162,28 @@ class Throttle:
 
 
 class Bodies:
-    """Middleware that refuses bodies that are too large (413) or too slow (408) before they are used."""
+    """Middleware that refuses bodies that are too slow (408), and passes on the others in one piece.
 
-    def __init__(self, app: ASGIApp, *, most: int = MAX_BODY, seconds: float = BODY_SECONDS) -> None:
+    Starlette's `RequestBodyLimitMiddleware` around it refuses those that are too large (413).
+    """
+
+    def __init__(self, app: ASGIApp, *, seconds: float = BODY_SECONDS) -> None:
         self.app = app
-        self.most = most
         self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body and pass the request on, or answer 408 or 413."""
+        """Read the body and pass the request on, or answer 408."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self.app(scope, receive, send)
             return
-        length = Headers(scope=scope).get("content-length", "0")
-        if length.isdecimal() and int(length) > self.most:
-            await self._refuse(413, "the request is too large", scope, receive, send)
-            return
         try:
-            body = await asyncio.wait_for(self._read(receive), self.seconds)
+            body = await asyncio.wait_for(Request(scope, receive).body(), self.seconds)
         except TimeoutError:
-            await self._refuse(408, "the request took too long", scope, receive, send)
+            # Unread bytes must not be taken for the next request.
+            answer = PlainTextResponse("the request took too long", 408, {"Connection": "close"})
+            await answer(scope, receive, send)
             return
-        if body is None:
-            await self._refuse(413, "the request is too large", scope, receive, send)
+        except ClientDisconnect:
             return
         unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -197,21 +191,6 @@ class Bodies:
             return unread.pop() if unread else await receive()
 
         await self.app(scope, replay, send)
-
-    async def _read(self, receive: Receive) -> bytes | None:
-        body = bytearray()
-        while True:
-            message = await receive()
-            body += message.get("body", b"")
-            if len(body) > self.most:
-                return None
-            if not message.get("more_body", False):
-                return bytes(body)
-
-    async def _refuse(self, status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
-        # Unread bytes must not be taken for the next request.
-        answer = PlainTextResponse(reason, status_code=status, headers={"Connection": "close"})
-        await answer(scope, receive, send)
 
 
 class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]

@@ -23,21 +23,8 @@ from ui.i18n import LANGUAGES, Strings, trouble_text
 _FOLDER = Path(__file__).parent / "templates"
 
 
-class _Context(Context):
-    """A template's values, which look up texts without Jinja's search for decorators; a page has 50 texts."""
-
-    def call(self, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if type(obj) is not Strings:
-            return super().call(obj, *args, **kwargs)
-        kwargs.pop("_loop_vars", None)
-        kwargs.pop("_block_vars", None)
-        return obj(*args, **kwargs)
-
-
 class _Environment(Environment):
     """Templates with their globals in plain dictionaries, which are faster to copy than Jinja's chains."""
-
-    context_class = _Context
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         return {**self.globals, **(d or {})}
@@ -54,18 +41,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    shared = (
-        browser_texts,
-        cached_part,
-        lang_of,
-        move_in_words,
-        opponent_words,
-        say,
-        small_map,
-        speaker,
-        steps_data,
-    )
-    for function in (*shared, trouble_text):
+    shared = (browser_texts, cached_part, lang_of, move_in_words, opponent_words, say, small_map, speaker)
+    for function in (*shared, steps_data, trouble_text):
         created.globals[function.__name__] = function
     return created
 

@@ -20,8 +20,9 @@ from html import escape
 from typing import Any, Final, cast
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -41,6 +42,14 @@ _GRADIO_CALL = re.compile(r"/gradio_api/([^/=]*)")
 # What Gradio's components and events need; not uploads, files, proxies or saved links.
 GRADIO_CALLS = frozenset({"component_server", "heartbeat", "info", "queue", "run", "call", "reset", "cancel"})
 _SCRIPT = re.compile(r"<script(?=[\s>])")
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+    # The link is the key to a seat: it must not be sent to other sites.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
 
 Head = Callable[[str], str]
 
@@ -82,15 +91,6 @@ def policy(nonce: str) -> str:
     )
 
 
-def _add_common(headers: MutableHeaders) -> None:
-    headers["X-Content-Type-Options"] = "nosniff"
-    headers["X-Frame-Options"] = "SAMEORIGIN"
-    # The link is the key to a seat: it must not be sent to other sites.
-    headers["Referrer-Policy"] = "same-origin"
-    headers["Cross-Origin-Opener-Policy"] = "same-origin"
-    headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
-
-
 class Gate:
     """Middleware that refuses what our pages never request: calls from other sites, uploads, files."""
 
@@ -107,18 +107,16 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     call = _GRADIO_CALL.search(scope["path"])
     if call is not None and call.group(1) not in GRADIO_CALLS:
         return PlainTextResponse("there is nothing here", status_code=404)
-    if scope["method"] not in ("GET", "HEAD", "OPTIONS") and _is_cross_site(Headers(scope=scope)):
+    headers = Headers(scope=scope)
+    origin = headers.get("origin")
+    # `Hosts` has already checked our own name.
+    cross_site = origin is not None and origin.partition("://")[2] != headers.get("host")
+    if cross_site and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
         return PlainTextResponse("a request from another site is refused", status_code=403)
     return None
 
 
-def _is_cross_site(headers: Headers) -> bool:
-    """Return True if another site's page sent the request; `Hosts` has already checked our own name."""
-    origin = headers.get("origin")
-    return origin is not None and origin.partition("://")[2] != headers.get("host")
-
-
-class Shell:
+class Shell(BaseHTTPMiddleware):
     """Middleware that adds security headers to every response and rewrites Gradio's index pages.
 
     `head`: language -> markup for a page's head. `missing`: language -> page for an unknown address.
@@ -126,96 +124,62 @@ class Shell:
     """
 
     def __init__(self, app: ASGIApp, head: Head, missing: Head, aliases: Collection[str] = ()) -> None:
-        self.app = app
+        super().__init__(app)
         self.head = head
         self.missing = missing
         self.aliases = aliases
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; rewrite the response if it is a page."""
+        """Pass the request on, through `dispatch` if it may be for a page."""
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         path = "/" if scope["path"] in self.aliases else scope["path"]
         # Not every client that wants a page accepts text/html explicitly.
-        if path == "/" or "text/html" in Headers(scope=scope).get("accept", ""):
-            # Only an uncompressed page can be rewritten.
-            kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-            scope = {**scope, "headers": kept, "path": path, "raw_path": path.encode()}
-        await self.app(scope, receive, _Response(self.head, self.missing, scope, send))
-
-
-def _is_from_browser(scope: Scope) -> bool:
-    """Return True if a browser has opened the address; programs get JSON for errors."""
-    return scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
-
-
-class _Response:
-    """A response that is being sent."""
-
-    def __init__(self, head: Head, missing: Head, scope: Scope, send: Send) -> None:
-        self._head = head
-        self._missing = missing
-        self._replaced = False
-        self._scope = scope
-        self._send = send
-        self._start: Message | None = None
-        self._body = b""
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            _add_common(headers)
-            if message["status"] == 404 and _is_from_browser(self._scope) and not self._is_page(headers):
-                headers["Content-Type"] = "text/html; charset=utf-8"
-                self._body = self._missing(page_language(self._scope)).encode()
-                self._replaced = True
-            if self._is_page(headers):
-                self._start = message
-                return
-        elif message["type"] == "http.response.body" and self._start is not None:
-            if not self._replaced:
-                self._body += message.get("body", b"")
-            if not message.get("more_body", False):
-                await self._finish(self._start)
+        if path != "/" and not _accepts_pages(scope):
+            await self.app(scope, receive, send_safely)
             return
-        await self._send(message)
+        # Only an uncompressed page can be rewritten.
+        kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+        scope = {**scope, "headers": kept, "path": path, "raw_path": path.encode()}
+        await super().__call__(scope, receive, send_safely)
 
-    def _is_page(self, headers: Headers | MutableHeaders) -> bool:
-        plain = "content-encoding" not in headers
-        return plain and headers.get("content-type", "").startswith("text/html")
-
-    async def _finish(self, start: Message) -> None:
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        """Rewrite the response if it is a page, or if a browser has opened an unknown address."""
+        response = await call_next(request)
+        headers, language = response.headers, page_language(request.scope)
+        if "content-encoding" not in headers and headers.get("content-type", "").startswith("text/html"):
+            html = b"".join([part async for part in cast(Any, response).body_iterator]).decode()
+        elif response.status_code == 404 and request.method == "GET" and _accepts_pages(request.scope):
+            html = self.missing(language)  # programs get JSON for errors
+        else:
+            return response
         nonce = secrets.token_urlsafe(16)
-        language = page_language(self._scope)
-        html = rewrite_index(
-            self._body.decode(), language=language, head=self._head(language), nonce=nonce
-        ).encode()
-        headers = MutableHeaders(scope=start)
-        headers["Content-Length"] = str(len(html))
-        headers["Content-Security-Policy"] = policy(nonce)
-        headers["Cache-Control"] = "no-store"
-        if HTTPConnection(self._scope).query_params.get("lang") in LANGUAGES:
-            headers.append(
-                "Set-Cookie", f"{COOKIE}={language}; Path=/; Max-Age={_YEAR}; HttpOnly; SameSite=Lax"
-            )
-        await self._send(start)
-        await self._send({"type": "http.response.body", "body": html})
+        html = rewrite_index(html, language=language, head=self.head(language), nonce=nonce)
+        page = HTMLResponse(html, response.status_code)
+        page.raw_headers += [pair for pair in response.raw_headers if not pair[0].startswith(b"content-")]
+        page.headers.update({"Content-Security-Policy": policy(nonce), "Cache-Control": "no-store"})
+        if request.query_params.get("lang") in LANGUAGES:
+            page.set_cookie(COOKIE, language, max_age=_YEAR, httponly=True, samesite="lax")
+        return page
+
+
+def _accepts_pages(scope: Scope) -> bool:
+    return "text/html" in Headers(scope=scope).get("accept", "")
 
 
 # ---- names and proxies
 
 HEALTH: Final = "/health"
 _FORWARDED: Final = (
-    b"forwarded",
-    b"x-forwarded-for",
-    b"x-forwarded-host",
-    b"x-forwarded-proto",
-    b"x-forwarded-port",
-    b"x-forwarded-prefix",
-    b"x-forwarded-server",
-    b"x-forwarded-scheme",
-    b"x-real-ip",
+    *(b"forwarded", b"x-real-ip", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto"),
+    *(b"x-forwarded-port", b"x-forwarded-prefix", b"x-forwarded-server", b"x-forwarded-scheme"),
 )
 
 

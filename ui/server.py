@@ -28,6 +28,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import ValidationError
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import Response
 
 from logs import LogError
@@ -40,34 +41,15 @@ from ui.calls import STUDY, Answer
 from ui.declared.actions import DeclaredActions
 from ui.gradio_setup import mount_blocks
 from ui.i18n import strings
-from ui.limits import Arrivals, Bodies, Starts
+from ui.limits import MAX_BODY, Arrivals, Bodies, Starts
 from ui.render import Frame, render
 from ui.security import Access, Gate, Hosts, Shell
 from ui.tokens import Signer, TokenError
 
 STATIC = Path(__file__).parent / "static"
 RESEARCH = "/research"
-STYLES = (
-    "askback.css",
-    "home.css",
-    "play.css",
-    "plan.css",
-    "study.css",
-    "blocks.css",
-    "form.css",
-)
-SCRIPTS = (
-    "askback.js",
-    "plan.js",
-    "turn.js",
-    "play.js",
-    "result.js",
-    "study.js",
-    "form.js",
-    "form-lists.js",
-    "entry.js",
-)
-
+STYLES = ("askback", "home", "play", "plan", "study", "blocks", "form")
+SCRIPTS = ("askback", "plan", "turn", "play", "result", "study", "form", "form-lists", "entry")
 
 Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 
@@ -87,11 +69,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """Further Gradio Blocks with their path (the researchers' pages).
-
-    Attributes:
-        prepare: adds routes and middleware for the blocks to the app.
-    """
+    """Further Gradio Blocks with their path; `prepare` adds routes and middleware for them to the app."""
 
     path: str
     blocks: gr.Blocks
@@ -138,6 +116,7 @@ def create_server(
     mount_blocks(app, players_blocks(), "/")
     app.add_middleware(Gate)
     app.add_middleware(Bodies)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=MAX_BODY)
     app.add_middleware(Shell, head=page_head, missing=_missing_page, aliases=actions.paths)
     app.add_middleware(Hosts, access=access or Access())
     return app
@@ -227,13 +206,13 @@ def _missing_page(language: str) -> str:
 
 
 def styles(names: Sequence[str]) -> str:
-    """Return the tags for style sheets."""
-    return "\n".join(f'<link rel="stylesheet" href="{versioned_address(name)}">' for name in names)
+    """Return the tags for style sheets, named without suffix."""
+    return "\n".join(f'<link rel="stylesheet" href="{versioned_address(f"{name}.css")}">' for name in names)
 
 
 def scripts(names: Sequence[str]) -> str:
-    """Return the tags for scripts."""
-    return "\n".join(f'<script src="{versioned_address(name)}"></script>' for name in names)
+    """Return the tags for scripts, named without suffix."""
+    return "\n".join(f'<script src="{versioned_address(f"{name}.js")}"></script>' for name in names)
 
 
 @cache
@@ -276,40 +255,24 @@ def _invitation(benchmark: DeclaredActions) -> Callable[[str, Request], Response
 
 
 def add_health(app: FastAPI, log: Path | None) -> None:
-    """Add the health check; `log` is the log file to check, if any."""
-    health_of, own = Health(log), {"X-Server": token_hex(8)}  # pages notice a restart
+    """Add the health check; `log` is the log file that must be writable, if any."""
+    own = {"X-Server": token_hex(8)}  # pages notice a restart
+    lock, asked, problem = asyncio.Lock(), float("-inf"), ""
 
     @app.get("/health")
     async def health() -> Response:
-        problem = await health_of.problem()
+        nonlocal asked, problem
+        async with lock:
+            if log is not None and monotonic() - asked > _FRESH:
+                problem = await asyncio.to_thread(_problem, log)
+                asked = monotonic()
         if problem:
             return JSONResponse({"status": "failing", "problem": problem}, status_code=503)
         return JSONResponse({"status": "ok"}, headers=own)
 
 
-class Health:
-    """The health of the server: whether its log can be written, checked at most every few seconds.
-
-    Args:
-        log: the log file; None for no check.
-    """
-
-    def __init__(self, log: Path | None) -> None:
-        self._log = log
-        self._problem = ""
-        self._asked = float("-inf")
-        self._lock = asyncio.Lock()
-
-    async def problem(self) -> str:
-        """Return what is wrong, or an empty text. It names no paths, since anyone can read it."""
-        async with self._lock:
-            if self._log is not None and monotonic() - self._asked > _FRESH:
-                self._problem = await asyncio.to_thread(_problem, self._log)
-                self._asked = monotonic()
-            return self._problem
-
-
 def _problem(path: Path) -> str:
+    """Return what is wrong with the log, or an empty text. It names no paths, since anyone can read it."""
     try:
         check_writable(path)
     except LogError as error:

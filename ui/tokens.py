@@ -8,17 +8,17 @@ a secret that never leaves the server's data home.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import contextlib
-import hashlib
 import hmac
 import json
-import os
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from itsdangerous.encoding import base64_decode, base64_encode
+from itsdangerous.exc import BadData
+
+from logs.paths import atomic_draft
 from simulator import catalog
 
 SECRET_FILE = "ui-secret.key"
@@ -71,77 +71,42 @@ class Signer:
         """Return the token for `seat`."""
         fields: list[str | int] = [seat.episode_id, seat.seat, int(seat.person_opposite), int(seat.host)]
         fields += [seat.benchmark, seat.study, seat.holder]
-        payload = json.dumps(fields, separators=(",", ":")).encode()
-        return f"{_encode(payload)}.{_encode(self._mac(payload))}"
+        return self._token(json.dumps(fields, separators=(",", ":")).encode())
 
     def holder(self, seat: Pass, browser: str) -> str:
         """Return the log's name for a browser that takes a seat, a different one for each seat."""
         key = json.dumps([seat.episode_id, seat.seat, browser]).encode()
-        return hmac.new(self._secret, _HOLDER + key, hashlib.sha256).hexdigest()[:32]
+        return hmac.digest(self._secret, _HOLDER + key, "sha256").hex()[:32]
 
     def read(self, token: str) -> Pass:
-        """Verify a token and return its contents.
-
-        Raises:
-            TokenError: if this server did not sign it, or it is an invitation.
-        """
+        """Verify a token and return its contents; raise `TokenError` for an invitation, too."""
         seat = self.read_any(token)
         if seat.is_invitation:
             raise TokenError("the seat has to be taken first")
         return seat
 
     def read_any(self, token: str) -> Pass:
-        """Verify a token, which may be an invitation, and return its contents.
-
-        Raises:
-            TokenError: if this server did not sign it.
-        """
-        payload, signature = _split(token)
-        if not hmac.compare_digest(signature, self._mac(payload)):
+        """Verify a token, which may be an invitation, or raise `TokenError` if it is not ours."""
+        try:
+            given, payload = token.encode(), base64_decode(token.partition(".")[0])
+        except (BadData, ValueError) as error:
+            raise TokenError("the link is damaged") from error
+        if not hmac.compare_digest(given, self._token(payload).encode()):
             raise TokenError("the link was not made by this server")
         # Old links with four fields remain valid.
         episode_id, seat, person_opposite, host, *rest = json.loads(payload)
         return Pass(episode_id, seat, bool(person_opposite), bool(host), *rest)
 
-    def _mac(self, payload: bytes) -> bytes:
-        return hmac.new(self._secret, _PURPOSE + payload, hashlib.sha256).digest()
-
-
-def _split(token: str) -> tuple[bytes, bytes]:
-    head, dot, tail = token.partition(".")
-    if not dot:
-        raise TokenError("the link is incomplete")
-    try:
-        return _decode(head), _decode(tail)
-    except (binascii.Error, ValueError) as error:
-        raise TokenError("the link is damaged") from error
-
-
-def _encode(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _decode(text: str) -> bytes:
-    padded = text + "=" * (-len(text) % 4)
-    return base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True)
+    def _token(self, payload: bytes) -> str:
+        signature = hmac.digest(self._secret, _PURPOSE + payload, "sha256")
+        return b".".join(map(base64_encode, (payload, signature))).decode()
 
 
 def secret_of(home: Path) -> bytes:
-    """Return the secret of the data home, created on first use and readable by its owner only.
-
-    Whatever is signed with it must have a purpose as prefix.
-    """
+    """Return the data home's own secret, created on first use; what it signs must begin with a purpose."""
     path = home / SECRET_FILE
     home.mkdir(parents=True, exist_ok=True)
-    # Linked into place atomically: two servers starting concurrently must not read half a secret.
     if not path.exists():
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-        draft.unlink()
+        with suppress(FileExistsError), atomic_draft(path) as draft:
+            draft.write_bytes(secrets.token_bytes(32))
     return path.read_bytes()

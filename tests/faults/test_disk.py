@@ -21,7 +21,7 @@ from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.options import HERE
 from ui import command
-from ui.server import Health, _log, add_health
+from ui.server import _log, add_health
 
 
 class Full(sqlite3.OperationalError):
@@ -115,10 +115,7 @@ def test_health_tries_a_write(tmp_path, monkeypatch):
     assert path.read_bytes()[:24] == before[:24]
 
     def ask():
-        server = FastAPI()
-        add_health(server, path)
-        with TestClient(server) as client:
-            return client.get("/health")
+        return health_of(path).get("/health")
 
     assert (ask().status_code, ask().json()) == (200, {"status": "ok"})
     path.unlink()
@@ -128,9 +125,17 @@ def test_health_tries_a_write(tmp_path, monkeypatch):
     assert any(str(path) in line for line in logged)
 
 
-async def test_health_is_tried_now_and_then_only(tmp_path):
-    health = Health(tmp_path / "gone.sqlite")
-    assert await health.problem() == "the log cannot be written"
-    LogWriter(tmp_path / "gone.sqlite", durable=True).close()
-    assert await health.problem() == "the log cannot be written"
-    assert await Health(tmp_path / "gone.sqlite").problem() == ""
+def test_health_is_tried_now_and_then_only(tmp_path):
+    path = tmp_path / "gone.sqlite"
+    client = health_of(path)
+    assert client.get("/health").json()["problem"] == "the log cannot be written"
+    LogWriter(path, durable=True).close()
+    assert client.get("/health").status_code == 503
+    assert health_of(path).get("/health").status_code == 200
+
+
+def health_of(path):
+    """The browser of a server that has just been started on a log."""
+    server = FastAPI()
+    add_health(server, path)
+    return TestClient(server)

@@ -15,6 +15,7 @@ from visiting import Page, ask_for_place, no_models, words
 
 import askback
 from logs import LogReader
+from logs.transcript import read_transcript
 from simulator import catalog
 from simulator.benchmark import Due, Move, State
 from simulator.blocks import Block, Heading, Meter, Talk, Text
@@ -33,7 +34,6 @@ from ui.declared.actions import DeclaredActions
 from ui.render import move_in_words
 from ui.research.address import Address
 from ui.research.blocks import Visit
-from ui.research.runs import transcript
 from ui.tokens import Signer
 
 from .conftest import Player, begin
@@ -145,8 +145,8 @@ async def test_a_form_is_built_from_a_model_checked_and_logged(
     assert move_in_words(texts, "benchmark.rated", turn.text, filled) == "\n".join(
         [f"Reason：{EVIL}", "Points：2", "难处：很难", "Again：是"]
     )
-    episode = transcript(log[1], turn.episode_id)
-    shown = Visit(i18n.strings("en"), Address()).render("episode_log", shown=episode, folded=False)
+    episode = read_transcript(log[1], turn.episode_id)
+    shown = Visit(i18n.strings("en"), Address(), None).render("episode_log", shown=episode, folded=False)
     assert "Marked: hard" in words(shown) and "Points: 2" in words(sent["html"])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from simulator.errors import InputError
@@ -34,3 +36,12 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="below cannot be written"):
         write_atomically(tmp_path / "file" / "below", "x")
+
+
+def test_a_private_file_is_its_owners_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        paths = [write_atomically(tmp_path / str(private), "x", private=private) for private in (True, False)]
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in paths] == [0o600, 0o666]

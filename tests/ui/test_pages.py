@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
-from texts import templates
+from texts import templates, texts_under
 
 from simulator import catalog
 from simulator.clarq import graph, provider
@@ -222,7 +222,11 @@ async def test_every_text_is_used_somewhere() -> None:
         *(f"benchmark.clarq.why.{code}" for code in REASONS),  # as the built-in provider gives them
         *(f"benchmark.clarq.type.{number}" for number in (1, 3, 4, 5, 6)),
         *(f"benchmark.clarq.refused.{code}" for code in REFUSALS["clarq"]),
-        *(f"benchmark.clarq.{name}" for name in texts.under("benchmark.clarq") if name.startswith("study.")),
+        *(
+            f"benchmark.clarq.{name}"
+            for name in texts_under(texts, "benchmark.clarq")
+            if name.startswith("study.")
+        ),
     }
     others = (
         "problem.",

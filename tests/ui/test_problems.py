@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from texts import texts_under
 
 import logs
 import simulator
@@ -123,7 +124,7 @@ def test_words_are_of_something(coded: list[Raised], at_seats: list[Raised]) -> 
     known |= {f"seat_{row.code}" for row in at_seats if row.code.startswith("question_")}
     known |= {NotAllowedError.code, "seat_form"}  # an error's own; a seat's, of every form made from a model
     known |= {"uncoded", "program", *(f"seat_{code}" for code in SHARED)}
-    english, chinese = (strings(language).under("problem") for language in ("en", "zh"))
+    english, chinese = (texts_under(strings(language), "problem") for language in ("en", "zh"))
     assert set(english) == set(chinese) == known
     assert [code for code, text in chinese.items() if not any("一" <= sign <= "鿿" for sign in text)] == []
 

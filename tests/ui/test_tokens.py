@@ -1,4 +1,3 @@
-import base64
 import stat
 from concurrent.futures import ThreadPoolExecutor
 
@@ -37,10 +36,7 @@ def test_a_holder_is_called_otherwise_in_every_seat() -> None:
 
 
 def test_links_of_the_first_version_stay_good() -> None:
-    payload = b'["play/one","seeker",0,0]'
-    token = ".".join(
-        base64.urlsafe_b64encode(data).rstrip(b"=").decode() for data in (payload, SIGNER._mac(payload))
-    )
+    token = "WyJwbGF5L29uZSIsInNlZWtlciIsMCwwXQ.CTE1Ok3i-3WqJdajSHor7wWbkOmkfvEsD4TH6R2DV4I"
     assert SIGNER.read(token) == Pass("play/one", "seeker")
 
 
@@ -50,12 +46,10 @@ def test_a_changed_token_is_refused(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(token) - 1))
     letter = data.draw(st.characters(codec="ascii"))
     changed = token[:at] + letter + token[at + 1 :]
-    try:
-        read = SIGNER.read(changed)
-    except TokenError:
+    if changed == token:
         return
-    # The last letter of a base64 block has bits that mean nothing.
-    assert read == Pass("play/one", "seeker")
+    with pytest.raises(TokenError):
+        SIGNER.read(changed)
 
 
 @given(st.text())

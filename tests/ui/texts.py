@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import ui
-from ui.i18n import strings
+from ui.i18n import Strings, strings
 from ui.render import environment
 
 
@@ -22,6 +22,12 @@ def _words(source: str) -> list[str]:
     texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
     written = [text for text in texts if not re.match(r"[\w-]+=[\"']", text)]  # attributes in a macro
     return [text for text in written if re.search(r"[^\W\d_]{2,}", text)]
+
+
+def texts_under(texts: Strings, prefix: str) -> dict[str, str]:
+    """All texts whose names start with ``prefix.``, by the rest of their names."""
+    head = f"{prefix}."
+    return {name[len(head) :]: text for name, text in texts.texts.items() if name.startswith(head)}
 
 
 def texts_of(*prefixes: str) -> list[str]:

@@ -63,10 +63,7 @@ def link_to(benchmark: Benchmark[Any, Any], *, home: bool = False) -> BenchmarkL
 def entry_page(
     frame: Frame, link: BenchmarkLink, sessions: PlaySessions, studies: Sequence[StudyCard]
 ) -> str:
-    """Return the entry page with free play and the open studies.
-
-    Items are shown by number, since a name may give away the answer.
-    """
+    """Return the entry page with free play and the open studies. Items are numbered: names may be answers."""
     texts, benchmark = frame.texts, sessions.benchmark
     seats = [seat.name for seat in benchmark.seats]
     opponents = {seat: sessions.opponents(seat) for seat in seats} if len(seats) > 1 else {}

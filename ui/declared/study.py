@@ -79,20 +79,12 @@ class PageContext:
 
 
 def session_page(template: str, context: PageContext, **more: object) -> str:
-    """Return a page of an episode.
-
-    `template` extends ``study/session``, directly or not.
-    """
+    """Return a page of an episode; `template` extends ``study/session``, directly or not."""
     card = context.card
     return render(
         template,
         context.texts,
-        frame=context.frame,
-        link=context.link,
-        view=context.view,
-        card=card,
-        sets=context.sets,
-        notice=context.notice,
+        **{name: getattr(context, name) for name in ("frame", "link", "view", "card", "sets", "notice")},
         messages=context.sets.messages,
         own=study_texts(card, context.texts.language),
         minutes=short_number(card.study.pay.minutes) if card is not None and card.study.pay else "",
@@ -224,11 +216,7 @@ def short_number(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """The invitation link for another person, shown to the host.
-
-    Attributes:
-        link: path and query; the browser adds the host under which it reached us.
-    """
+    """The link for another person, without a host (the browser adds it), and whether it was taken."""
 
     link: str
     taken: bool

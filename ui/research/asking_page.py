@@ -20,7 +20,7 @@ from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.address import Address
 from ui.research.blocks import Visit, add_part, rebuild
-from ui.research.office import Office
+from ui.research.controls import Menu, copy_field, menu_field
 from ui.research.report_pages import command_line, show_report
 from ui.research.runs import RunCard, Words, run_cards
 
@@ -35,18 +35,18 @@ _N: Final = "_n"
 _TEXTS: Final = "research.asking"
 
 
-def asking_page(visit: Visit, office: Office) -> None:
+def asking_page(visit: Visit) -> None:
     """Show a choice of runs, a table for each benchmark of the chosen runs, and a figure."""
     t, at = visit.t, visit.at
-    every = (card for card in run_cards(office.reader) if may_ask_back(card.run.benchmark, card.seats))
+    every = (card for card in run_cards(visit.reader) if may_ask_back(card.run.benchmark, card.seats))
     cards = {card.run.id: card for card in every}
     runs = [run for run in cards if run in at.runs]
-    records = read_asking(office.reader, runs)
+    records = read_asking(visit.reader, runs)
     add_part(visit, "asking", empty=not cards, aborted=sum(records.aborted.values()))
     if not cards:
         for name in askable():
             command = catalog.find(name).example_command(t.language)
-            gr.Textbox(command, label=t("research.list.type"), buttons=["copy"])
+            copy_field(command, t("research.list.type"))
         return
     _choice(visit, cards, runs)
     if not records.askings:
@@ -94,12 +94,8 @@ def _choice(visit: Visit, cards: dict[str, RunCard], runs: Sequence[str]) -> Non
         interactive=True,
         elem_classes=["rs-runs"],
     )
-    lines = gr.Dropdown(
-        [(t(f"{_TEXTS}.by.{name or 'robot'}"), name) for name in BY],
-        value=by if by in BY else "",
-        label=t(f"{_TEXTS}.rows_for"),
-        interactive=True,
-    )
+    kinds = [(t(f"{_TEXTS}.by.{name or 'robot'}"), name) for name in BY]
+    lines = menu_field(Menu(t(f"{_TEXTS}.rows_for"), kinds, by))
     button = gr.Button(t("research.run.compare"), variant="primary", size="md")
     for event in (lines.input, button.click):
         rebuild(visit, event, runs=chosen, by=lines)

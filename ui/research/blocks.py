@@ -9,28 +9,35 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import gradio as gr
 from gradio.context import LocalContext
 from markupsafe import Markup, escape
+from starlette.requests import Request
 
-from logs import LogError
+from logs import LogError, LogReader
 from simulator import catalog
 from simulator.errors import AskbackError
 from simulator.studies.declared import sessions_type
+from ui.accounts import Action, User
 from ui.declared.pages import link_to
 from ui.i18n import Strings, problem_text, strings
 from ui.render import BenchmarkLink, Frame, render
 from ui.research import format
 from ui.research.address import NAVIGATION, RESEARCH, Address
+from ui.research.guard import action_event, require_permission
+from ui.research.office import Office
 from ui.security import page_language
 
 log = logging.getLogger(__name__)
 TICK: Final = 2.0
 """Seconds between updates of a page that shows something in progress."""
+RELOAD: Final = "() => { location.reload() }"
+"""Script that reloads a page after an action."""
 _START: Final = "askbackResearch.start(() => trigger('rebuild'), server)"
 _BUILT: Final = "askbackResearch.built(element.querySelector('[data-title]').dataset.title)"
 _ANEW: Final = "() => String(performance.now())"
@@ -55,16 +62,35 @@ def benchmarks() -> tuple[BenchmarkLink, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request for a page.
-
-    Attributes:
-        t: texts of the interface.
-        again: hidden field whose change rebuilds the page.
-    """
+    """A request for a page; a change of the hidden field `again` rebuilds it."""
 
     t: Strings
     at: Address
+    office: Office
     again: gr.Textbox | None = None
+
+    @property
+    def reader(self) -> LogReader:
+        """A reader of the log."""
+        return self.office.reader
+
+    @contextmanager
+    def acting(self, action: Action, **details: object) -> Iterator[User]:
+        """Check the permission for an action of a page's event, and log it once it has succeeded.
+
+        Yields:
+            The user.
+
+        Raises:
+            gr.Error: an error of the action, in the page's language.
+        """
+        try:
+            user = require_permission(action)
+            yield user
+            self.office.writer.put(action_event(user, action, **details)).result()
+        except (AskbackError, LogError) as error:
+            text = problem_text(self.t, error)
+            raise gr.Error(text, title=self.t("research.problem.title"), print_exception=False) from error
 
     def render(self, template: str, **context: Any) -> str:
         """Return the markup made from ``templates/research/{template}.html.jinja``."""
@@ -79,7 +105,7 @@ class Visit:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ResearchPage:
     """A page with its own address.
 
@@ -88,30 +114,28 @@ class ResearchPage:
         build: creates the components for a visit, and may return the title of the browser's tab. Askback's
             own errors are shown on the page.
         title: name of the text that is otherwise the title of the browser's tab.
-        calls: server functions that scripts of the page may call.
+        calls: returns the server functions that scripts of the page may call.
     """
 
     path: str
     build: Callable[[Visit], str | None]
     title: str = "research.title"
-    calls: Sequence[Callable[..., object]] = ()
+    calls: Callable[[Office], list[Callable[..., object]]] = lambda office: []
 
 
-def research_blocks(pages: Sequence[ResearchPage], head: str) -> gr.Blocks:
-    """Return the Blocks of all pages.
+def research_blocks(pages: Sequence[ResearchPage], office: Office, head: str) -> gr.Blocks:
+    """Return the Blocks of all pages, which are built for each visit; the first has the empty path.
 
-    Args:
-        pages: the pages, which are built for each visit; the first has the empty path.
-        head: styles and scripts for the head of every page.
+    `head`: styles and scripts for the head of every page.
     """
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
-        _load_page(blocks, pages[0], head)
+        _load_page(blocks, pages[0], office, head)
         for page in pages[1:]:
             # Like `Blocks.route`, which however creates Gradio's web app again for each page.
             blocks.pages.append((page.path, page.path, False))
             blocks.current_page = page.path
-            _load_page(blocks, page, head)
+            _load_page(blocks, page, office, head)
     return blocks
 
 
@@ -174,28 +198,33 @@ def _keep(filters: Mapping[str, gr.components.Component], answer: str) -> str:
     return _KEEP.format(names=json.dumps(list(filters)), answer=answer)
 
 
-def _load_page(blocks: gr.Blocks, page: ResearchPage, head: str) -> None:
+def _load_page(blocks: gr.Blocks, page: ResearchPage, office: Office, head: str) -> None:
     """Add a page to the current route; a progress bar is shown until its components are built."""
     boot = gr.HTML(
         '<div class="rs-boot"></div>',
         elem_classes=["ab", "ab-stage", "rs-waiting"],
         head=head,
         js_on_load=_START,
-        server_functions=list(page.calls),
+        server_functions=page.calls(office),
     )
     again = gr.Textbox(visible="hidden", show_label=False)
     boot.rebuild(None, None, again, js=_ANEW)
 
     def show(_: str) -> None:
-        show_page(page, _visit(page.path, again))
+        show_page(page, _visit(page.path, office, again))
 
     gr.render([again], [blocks.load, again.change], show_progress="hidden")(show)
 
 
-def _visit(path: str, again: gr.Textbox) -> Visit:
+def _visit(path: str, office: Office, again: gr.Textbox) -> Visit:
     """Return the visit of the current Gradio event, with its language and address."""
+    scope = request_of_event().scope
+    query = bytes(scope.get("query_string", b"")).decode("latin-1")
+    return Visit(strings(page_language(scope)), Address.read(f"{RESEARCH}/{path}", query), office, again)
+
+
+def request_of_event() -> Request:
+    """Return the request of the current Gradio event."""
     request = LocalContext.request.get()
     assert request is not None and request.request is not None
-    scope = request.request.scope
-    query = bytes(scope.get("query_string", b"")).decode("latin-1")
-    return Visit(strings(page_language(scope)), Address.read(f"{RESEARCH}/{path}", query), again)
+    return request.request

@@ -12,6 +12,7 @@ import gradio as gr
 import pandas as pd
 
 from logs import LogReader, rows
+from logs.transcript import read_transcript
 from simulator import catalog, datasets
 from simulator.benchmark import Benchmark
 from simulator.blocks import Translated
@@ -25,9 +26,8 @@ from ui.i18n import Strings, problem_text
 from ui.research.address import Address
 from ui.research.blocks import Visit, add_part, rebuild_on_change
 from ui.research.controls import Menu, put_menus
-from ui.research.office import Office
 from ui.research.report_pages import show_own
-from ui.research.runs import RunCard, Words, full_card, make_request, pages_of, parts_of, transcript
+from ui.research.runs import RunCard, Words, full_card, make_request, pages_of, parts_of
 
 Values = Mapping[str, str | Sequence[str]]
 """Fields of an entry for filtering: name -> a value, or several."""
@@ -64,22 +64,18 @@ class ListedEpisode:
     words: str = ""
 
 
-def browse_page(visit: Visit, office: Office) -> str:
-    """Show a part of a run, by address: one that its benchmark declares, or the episodes.
-
-    Raises:
-        InputError: if the run has no such episode.
-    """
-    t, at, reader = visit.t, visit.at, office.reader
+def browse_page(visit: Visit) -> str:
+    """Show a part of a run, by address: one that its benchmark declares, or the episodes."""
+    t, at, reader = visit.t, visit.at, visit.reader
     run = reader.run(at.run)
-    request = make_request(visit, office.cache, run)
+    request = make_request(visit, run)
     card, words = full_card(reader, run), Words(t, run.benchmark)
     own = next((each for each in parts_of(run, reader) if each.name == at.tab), None)
     if card.live and not at.episode:
         rebuild_on_change(visit, lambda: reader.progress(run.id))
     add_part(visit, "run_head", card=card, tab=own.name if own else "dialogues", aborted=0)
     if own is None:
-        _show_episodes(visit, office, request, card, words)
+        _show_episodes(visit, request, card, words)
         return f"{t('research.run.episodes')} · {run.id}"
     put_menus(visit, words.menus(own.settings(request), at))
     if shown := own.show(request):
@@ -89,11 +85,11 @@ def browse_page(visit: Visit, office: Office) -> str:
     return f"{words(f'part.{own.name}', own.name)} · {run.id}"
 
 
-def _show_episodes(visit: Visit, office: Office, request: PageRequest, card: RunCard, words: Words) -> None:
-    t, at, reader, run = visit.t, visit.at, office.reader, card.run.id
+def _show_episodes(visit: Visit, request: PageRequest, card: RunCard, words: Words) -> None:
+    t, at, reader, run = visit.t, visit.at, visit.reader, card.run.id
     benchmark = one_benchmark(reader, [run])
     pages = pages_of(benchmark.name)
-    every = office.cache.get(
+    every = visit.office.cache.get(
         ("entries", at.settings), run, lambda: list_episodes(reader, benchmark, run, pages.fields(request))
     )
     if at.episode and all(entry.id != at.episode for entry in every):
@@ -109,7 +105,7 @@ def _show_episodes(visit: Visit, office: Office, request: PageRequest, card: Run
         if not at.episode:
             add_part(visit, "note", text=t("research.episodes.choose"), choose=True)
             return
-        shown = transcript(reader, at.episode)
+        shown = read_transcript(reader, at.episode)
         titles = {metric.name: metric.title for metric in benchmark.metrics}
         add_part(visit, "episode_head", shown=shown, titles=titles, previous=previous, next=following)
         put_menus(visit, settings)

@@ -43,28 +43,35 @@ def put_menus(visit: Visit, menus: Mapping[str, Menu], search: str = "") -> None
                 visit.at.text, label=search, max_lines=1, submit_btn=apply, scale=3, min_width=240
             )
         for name, menu in menus.items():
-            values, several = [value for _, value in menu.choices], not isinstance(menu.value, str)
-            fields[name] = gr.Dropdown(
-                [*menu.choices],
-                value=menu.value if several or menu.free or menu.value in values else "",
-                label=menu.label[:1].upper() + menu.label[1:],
-                multiselect=several,
-                allow_custom_value=menu.free,
-                interactive=True,
-                min_width=300 if menu.free else 160,
-            )
+            fields[name] = menu_field(menu, min_width=300 if menu.free else 160)
     for name, field in fields.items():
         rebuild(visit, field.submit if name == "text" else field.input, **fields)
+
+
+def menu_field(menu: Menu, **more: Any) -> gr.Dropdown:
+    """Return the component of a menu; a value that is not among the choices selects the empty one."""
+    values, several = [value for _, value in menu.choices], not isinstance(menu.value, str)
+    return gr.Dropdown(
+        [*menu.choices],
+        value=menu.value if several or menu.free or menu.value in values else "",
+        label=menu.label[:1].upper() + menu.label[1:],
+        multiselect=several,
+        allow_custom_value=menu.free,
+        interactive=True,
+        **more,
+    )
+
+
+def copy_field(text: str, label: str, **more: Any) -> gr.Textbox:
+    """Return a text to copy, such as a command."""
+    return gr.Textbox(text, label=label, buttons=["copy"], **{"interactive": False, **more})
 
 
 # ---- options of commands
 
 
 def option_input(t: Strings, option: Field, value: Any, label: str = "") -> gr.components.Component:
-    """Return the input component for an option with a value. An option without a default may be left empty.
-
-    `label`: default: the option's name.
-    """
+    """Return the field for an option, named `label` or as the option; without a default it may be empty."""
     shown: dict[str, Any] = {
         "label": label or option.name.replace("_", " "),
         "info": t.phrase(str(option.note)) or None,
@@ -116,24 +123,14 @@ def parse(option: Field, value: Any) -> Any:
 
 
 class SheetCell(NamedTuple):
-    """A cell of a table.
-
-    Attributes:
-        value: value for sorting and copying.
-        html: displayed content: escaped text, or our own markup.
-    """
+    """A cell: a value for sorting and copying, and what is shown (escaped text, or our own markup)."""
 
     value: str | float | None
     html: str
 
 
 class Sheet(NamedTuple):
-    """A table.
-
-    Attributes:
-        heads: title of each column -> its width in CSS pixels.
-        rows: rows of cells, one cell per column.
-    """
+    """A table: the title of each column with its width in CSS pixels, and a cell per row and column."""
 
     heads: Mapping[str, int]
     rows: Sequence[Sequence[SheetCell]]

@@ -16,11 +16,10 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
-import gradio as gr
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Sent
 
-from logs import LogError, LogReader
+from logs import LogError
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.blocks import Revision, Translated
@@ -43,6 +42,7 @@ from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
 from ui.research.blocks import Visit, add_part, html, markup
+from ui.research.controls import copy_field
 from ui.research.format import nonempty_sections
 from ui.research.guard import action_event, require_permission
 from ui.research.office import Office
@@ -156,11 +156,7 @@ class DifferenceRow(NamedTuple):
 
 
 def require_name(name: str) -> str:
-    """Return a rater's name if it is valid.
-
-    Raises:
-        InputError: if it is not.
-    """
+    """Return a rater's name if it is valid, else raise `InputError`."""
     if not RATER.fullmatch(name):
         raise InputError(
             f"reviewer {name!r}: use up to 32 letters, digits, dots, hyphens or underscores",
@@ -170,32 +166,32 @@ def require_name(name: str) -> str:
     return name
 
 
-def desk_page(visit: Visit, office: Office) -> str:
+def desk_page(visit: Visit) -> str:
     """Show the list of desks, a desk's start page, the next case to judge, or the agreement."""
-    t, at, reader = visit.t, visit.at, office.reader
+    t, at = visit.t, visit.at
     if at.reviewer:
         require_name(at.reviewer)
     if not at.desk:
         add_part(visit, "desks", desk_pages=_desk_pages(t))
         return t("research.desk.nav")
-    page = find_desk_page(visit)
+    page = find_desk_page(t, at)
     heading = page.say(f"{page.desk.name}.heading")
-    if not at.data and ALL not in page.desk.sets(reader):
-        _start(visit, page, reader)
+    if not at.data and ALL not in page.desk.sets(visit.reader):
+        _start(visit, page)
     elif at.tab == AGREEMENT:
-        _agreement(visit, page, reader)
+        _agreement(visit, page)
         return f"{t('research.desk.tab_agreement')} · {heading}"
     elif at.reviewer:
-        html(_work_markup(visit, page, reader))
+        html(_work_markup(visit, page))
     else:
-        _start(visit, page, reader)
+        _start(visit, page)
     return heading
 
 
-def _work_markup(visit: Visit, page: DeskPage, reader: LogReader) -> str:
+def _work_markup(visit: Visit, page: DeskPage) -> str:
     """Return the markup for the case that a rater judges next, or looks at again."""
     at, desk = visit.at, page.desk
-    work = next_work(desk, reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
+    work = next_work(desk, visit.reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
     case = work.case
     form = case.form(at.reviewer) if case and (work.again or desk.sheet is not None) else None
     filled = desk.values(form) if form is not None else case.proposed if case else {}
@@ -233,8 +229,8 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
     try:
         user = require_permission("judge")
         asked = DeskCall.model_validate(call)
-        visit = Visit(t, Address.read(DESK, asked.query))
-        page = find_desk_page(visit)
+        visit = Visit(t, Address.read(DESK, asked.query), office)
+        page = find_desk_page(t, visit.at)
         rater = require_name(visit.at.reviewer)
         rows = judgment_rows(
             page.desk,
@@ -250,7 +246,7 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
             office.writer.put(row).result()
         visit = replace(visit, at=replace(visit.at, item=asked.item))
         unfinished = page.desk.sheet is not None and FINISHED not in asked.form
-        return {"saved": True, "page": _updated_page(visit, page, office.reader) if unfinished else None}
+        return {"saved": True, "page": _updated_page(visit, page) if unfinished else None}
     except DeskFormError as error:
         assert page is not None
         return {"saved": False, "problem": t("research.desk.mend"), "places": page.problems(error)}
@@ -259,10 +255,10 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
         return {"saved": False, "problem": page.refusal(error) if page else problem_text(t, error)}
 
 
-def _updated_page(visit: Visit, page: DeskPage, reader: LogReader) -> str | None:
+def _updated_page(visit: Visit, page: DeskPage) -> str | None:
     """Return `_work_markup`; None if it cannot be shown."""
     try:
-        return _work_markup(visit, page, reader)
+        return _work_markup(visit, page)
     except (AskbackError, LogError) as error:  # the form is saved anyway; the rebuilt page shows the error
         log.warning("a page could not be shown: %s", error)
         return None
@@ -295,28 +291,29 @@ def _differing_fields(asked: FieldsByKey, forms: Sequence[Values]) -> list[str]:
     return [name for name, values in by_field.items() if any(value != values[0] for value in values)]
 
 
-def _start(visit: Visit, page: DeskPage, reader: LogReader) -> None:
+def _start(visit: Visit, page: DeskPage) -> None:
     """Show the choice of a set of cases and of the rater's name."""
     desk = page.desk
-    sets = tuple(dict.fromkeys((*([visit.at.data] if visit.at.data else ()), *desk.sets(reader))))
+    sets = tuple(dict.fromkeys((*([visit.at.data] if visit.at.data else ()), *desk.sets(visit.reader))))
     choices: dict[str, DeskProgress] = {}
     problem = ""
     for data in sets:
         try:
-            choices[data] = desk_progress(desk, desk.cases(reader, data))
+            choices[data] = desk_progress(desk, desk.cases(visit.reader, data))
         except (AskbackError, LogError) as error:  # show the other sets even if the data of one is gone
             problem = problem_text(visit.t, error)
     add_part(visit, "desk_start", desk_page=page, choices=choices, problem=problem)
     if desk.command and not choices:
-        gr.Textbox(desk.command, label=visit.t("research.list.type"), buttons=["copy"])
+        copy_field(desk.command, visit.t("research.list.type"))
 
 
-def _agreement(visit: Visit, page: DeskPage, reader: LogReader) -> None:
+def _agreement(visit: Visit, page: DeskPage) -> None:
     at, desk = visit.at, page.desk
-    cases = desk.cases(reader, at.data)
-    sections = (
-        desk.agreement(reader, at.data, at.reviewer) if desk.agreement else agreement_of_pairs(desk, cases)
-    )
+    cases = desk.cases(visit.reader, at.data)
+    if desk.agreement is not None:
+        sections = desk.agreement(visit.reader, at.data, at.reviewer)
+    else:
+        sections = agreement_of_pairs(desk, cases)
     shown, hidden = differences(desk, cases, at.reviewer)
     add_part(
         visit,
@@ -360,14 +357,10 @@ def _desk_pages(t: Strings) -> tuple[DeskPage, ...]:
     return tuple(page for page in pages if page is not None)
 
 
-def find_desk_page(visit: Visit) -> DeskPage:
-    """Return the page of the desk named in an address, with or without the benchmark's name.
-
-    Raises:
-        InputError: if there is no such desk.
-    """
-    name, raters = visit.at.desk, visit.at.raters
-    for page in _desk_pages(visit.t):
+def find_desk_page(t: Strings, at: Address) -> DeskPage:
+    """Return the page of the desk in an address, with or without its benchmark, or raise `InputError`."""
+    name, raters = at.desk, at.raters
+    for page in _desk_pages(t):
         if name in (page.name, page.desk.name):
             allowed = map(str, range(1, page.desk.most_raters + 1))
             return replace(page, desk=replace(page.desk, raters=int(raters))) if raters in allowed else page

@@ -6,6 +6,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal
@@ -31,7 +32,6 @@ from ui.accounts import NotAllowedError
 from ui.i18n import DEFAULT, strings
 from ui.research.address import DESK, RESEARCH, STUDIES, Address
 from ui.research.asking_page import asking_report
-from ui.research.blocks import Visit
 from ui.research.desk_page import find_desk_page
 from ui.research.guard import action_event, require_permission
 from ui.research.office import Office
@@ -56,105 +56,86 @@ _FORMS: Final[Mapping[Form, tuple[str, Callable[[Report], str | bytes]]]] = {
 def add_downloads(app: FastAPI, office: Office) -> None:
     """Add the download routes. They are not coroutines, so each runs in a thread: drawing takes seconds."""
     reader, cache = office.reader, office.cache
+    for error, status in ((NotAllowedError, 403), (AskbackError, 404), (LogError, 404)):
+        app.add_exception_handler(error, partial(_answer_error, status=status))
 
     @app.get(f"{RESEARCH}/download/run.zip")
     def export(run: str, format: Format = "csv") -> Response:
-        return file_response(lambda: export_zip(reader, run, format), _ZIP, f"{run}.{format}.zip")
+        return file_response(export_zip(reader, run, format), _ZIP, f"{run}.{format}.zip")
 
     @app.get(f"{RESEARCH}/download/report.{{form}}")
     def report(form: Form, request: Request) -> Response:
         at = Address.read(RESEARCH, str(request.url.query))
         runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
-
-        def content() -> bytes:
-            if at.tab == "asking":
-                return report_file(asking_report(reader, at), form)
-            if at.tab == "compare":
-                return report_file(cached_comparison(cache, runs), form)
-            benchmark = one_benchmark(reader, runs)
-            return report_file(cached_report(cache, benchmark, runs, dict(at.settings)), form)
-
-        kind = {"compare": "compared", "asking": "asking"}.get(at.tab, "report")
-        return file_response(content, _FORMS[form][0], f"{kind}-{'-'.join(runs)[:80]}.{form}")
+        if at.tab == "asking":
+            kind, made = "asking", asking_report(reader, at)
+        elif at.tab == "compare":
+            kind, made = "compared", cached_comparison(cache, runs)
+        else:
+            kind = "report"
+            made = cached_report(cache, one_benchmark(reader, runs), runs, dict(at.settings))
+        name = f"{kind}-{'-'.join(runs)[:80]}.{form}"
+        return file_response(report_file(made, form), _FORMS[form][0], name)
 
     @app.get(f"{RESEARCH}/download/desk/{{name}}")
     def desk_download(name: str, request: Request) -> Response:
         at = Address.read(DESK, str(request.url.query))
-        return file_response(lambda: desk_file(reader, at, name), _BYTES, name)
+        return file_response(desk_file(reader, at, name), _BYTES, name)
 
     @app.get(f"{RESEARCH}/download/episodes.csv")
     def episodes(run: str) -> Response:
-        return file_response(lambda: episodes_csv(reader, run).encode(), _CSV, f"{run}.episodes.csv")
+        return file_response(episodes_csv(reader, run).encode(), _CSV, f"{run}.episodes.csv")
 
     @app.get(f"{RESEARCH}/download/of-run/{{name}}")
     def run_download(name: str, run: str) -> Response:
-        return file_response(lambda: run_file(reader, run, name), _BYTES, f"{run}.{name}")
+        return file_response(run_file(reader, run, name), _BYTES, f"{run}.{name}")
 
     @app.get(f"{RESEARCH}/download/of-data/{{name}}")
     def data_download(name: str, benchmark: str, data: str) -> Response:
-        def content() -> bytes:
-            pages = research_pages(catalog.find(benchmark)).data
-            write = _require_file(pages.files if pages is not None else {}, name)
-            return write_to_bytes(lambda path: write(data, path), name)
+        pages = research_pages(catalog.find(benchmark)).data
+        write = _require_file(pages.files if pages is not None else {}, name)
+        return file_response(write_to_bytes(lambda path: write(data, path), name), _BYTES, name)
 
-        return file_response(content, _BYTES, name)
-
-
-def add_study_downloads(app: FastAPI, office: Office) -> None:
-    """Add the files of a study: those for the platform, and the snapshot to archive and cite."""
+    # The files of a study: those for the platform, and the snapshot to archive and cite.
 
     @app.get(f"{STUDIES}/payment.zip")
     def payment(study: str, metric: str = "", amount: float = 0.0) -> Response:
         # It reveals who took part, so it needs a permission of its own, and the log says who downloaded it.
-        try:
-            user = require_permission("payment")
-        except NotAllowedError as error:
-            return JSONResponse({"error": str(error)}, status_code=403)
+        user = require_permission("payment")
+        office.writer.put(action_event(user, "payment", study=study[:100])).result()
+        desk = desk_of(_require_study(reader, study), office.writer, reader)
+        if bool(metric) != bool(amount):
+            raise InputError("metric and amount belong together.")
+        owed = payment_of(desk, reader, metric=metric or None, amount=amount)
 
-        def write(folder: Path, chosen: Study) -> None:
-            if bool(metric) != bool(amount):
-                raise InputError("metric and amount belong together.")
-            desk = desk_of(chosen, office.writer, office.reader)
-            owed = payment_of(desk, office.reader, metric=metric or None, amount=amount)
+        def write(folder: Path) -> None:
             if not owed.write(folder):
                 (folder / "nobody.txt").write_text("Nobody is owed anything yet.\n", encoding="utf-8")
 
-        office.writer.put(action_event(user, "payment", study=study[:100])).result()
-        return _zip_response(office, study, write, f"{study}.payment.zip")
+        return file_response(zip_folder(write), _ZIP, f"{study}.payment.zip")
 
     @app.get(f"{STUDIES}/snapshot.zip")
     def snapshot(study: str) -> Response:
-        return _zip_response(
-            office,
-            study,
-            lambda folder, chosen: write_snapshot(office.reader, chosen, folder),
-            f"{study}.zip",
-        )
+        chosen = _require_study(reader, study)
+        content = zip_folder(lambda folder: write_snapshot(reader, chosen, folder))
+        return file_response(content, _ZIP, f"{study}.zip")
 
 
-def _zip_response(office: Office, name: str, write: Callable[[Path, Study], object], file: str) -> Response:
-    """Return a study's folder as a zip file; no copy stays on the server."""
-
-    def content() -> bytes:
-        studies = opened_studies(office.reader)
-        if name not in studies:
-            raise InputError(f"There is no open study {name!r}.", code="no_study", study=name)
-        return zip_folder(lambda folder: write(folder, studies[name]))
-
-    return file_response(content, _ZIP, file)
+def _answer_error(request: Request, error: Exception, *, status: int) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=status)
 
 
-def file_response(make: Callable[[], bytes], kind: str, name: str) -> Response:
-    """Return the content made by `make` as a download, or the error as JSON."""
-    try:
-        content = make()
-    except (AskbackError, LogError) as error:
-        return JSONResponse({"error": str(error)}, status_code=404)
+def _require_study(reader: LogReader, name: str) -> Study:
+    if (study := opened_studies(reader).get(name)) is None:
+        raise InputError(f"There is no open study {name!r}.", code="no_study", study=name)
+    return study
+
+
+def file_response(content: bytes, kind: str, name: str) -> Response:
+    """Return content as a download; no copy stays on the server."""
     disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
     return Response(
-        content,
-        media_type=kind,
-        headers={"Content-Disposition": disposition, "Cache-Control": "no-store"},
+        content, media_type=kind, headers={"Content-Disposition": disposition, "Cache-Control": "no-store"}
     )
 
 
@@ -184,31 +165,16 @@ def to_csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     return "\ufeff" + out.getvalue()
 
 
-def guard_csv(text: str) -> str:
-    """Return CSV text rewritten by `to_csv`."""
-    header, *lines = csv.reader(io.StringIO(text))
-    return to_csv(header, lines)
-
-
 def run_file(reader: LogReader, run: str, name: str) -> bytes:
-    """Return a file that a benchmark declares for its runs.
-
-    Raises:
-        InputError: if the run has no such file.
-        NotInLog: if there is no such run.
-    """
+    """Return a file that a benchmark declares for its runs, or raise `InputError` or `NotInLog`."""
     row = reader.run(run)
     files = {file.name: file for file in pages_of(row.benchmark).files if file.where(reader, row)}
     return write_to_bytes(lambda path: _require_file(files, name).write(reader, run, path), name)
 
 
 def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
-    """Return a file of the desk and set in an address.
-
-    Raises:
-        InputError: if there is no such desk or file, or nothing to write.
-    """
-    write = _require_file(find_desk_page(Visit(strings(DEFAULT), at)).desk.files, name)
+    """Return a file of the desk and set in an address, or raise `InputError`."""
+    write = _require_file(find_desk_page(strings(DEFAULT), at).desk.files, name)
     return write_to_bytes(lambda path: write(reader, at.data, path), name)
 
 
@@ -218,7 +184,10 @@ def write_to_bytes(write: Callable[[Path], object], name: str) -> bytes:
         path = Path(folder) / name
         write(path)
         content = path.read_bytes()
-    return guard_csv(content.decode("utf-8-sig")).encode() if name.endswith(".csv") else content
+    if not name.endswith(".csv"):
+        return content
+    header, *lines = csv.reader(io.StringIO(content.decode("utf-8-sig")))
+    return to_csv(header, lines).encode()
 
 
 def _require_file(files: Mapping[str, Any], name: str) -> Any:
@@ -228,11 +197,7 @@ def _require_file(files: Mapping[str, Any], name: str) -> Any:
 
 
 def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
-    """Return an export of a run with a codebook, without platform identities, as a zip file.
-
-    Raises:
-        NotInLog: if there is no such run.
-    """
+    """Return an export of a run with a codebook, without platform identities, as a zip file."""
     excel = format == "csv"
     return zip_folder(lambda folder: export_log(reader, folder, format=format, runs=[run_id], excel=excel))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -38,6 +39,11 @@ def score(value: float) -> str:
     return cell_text(int(value) if value == int(value) else value, Column("")).replace("-", MINUS)
 
 
+def as_json(value: object) -> str:
+    """Return a value as indented JSON."""
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
 class Scale(NamedTuple):
     """The common range of the bars in one column."""
 
@@ -52,11 +58,7 @@ class Scale(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """An estimate with its interval, as text and as a bar from `low` to `high`, in percent of the scale.
-
-    Attributes:
-        zero: position of zero; None if it is not within the scale.
-    """
+    """An estimate and its interval, as text and as a bar in percent of the scale; `zero` if it is on it."""
 
     value: str
     interval: str

@@ -31,7 +31,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from logs.rows import Event
-from ui.accounts import ACCOUNTS_FILE, OWNER, Accounts, Action, NotAllowedError, User, write_private
+from simulator.output_files import write_atomically
+from ui.accounts import ACCOUNTS_FILE, OWNER, Accounts, Action, NotAllowedError, User
 from ui.limits import Throttle, client_group
 from ui.tokens import secret_of
 
@@ -49,11 +50,7 @@ _current: ContextVar[User | None] = ContextVar("researcher", default=None)
 
 
 def current_user() -> User:
-    """Return the sender of the current request, in a route, a server function or a Gradio event.
-
-    Raises:
-        NotAllowedError: if nobody has logged in.
-    """
+    """Return the sender of the current request, in a route or a Gradio event, or raise `NotAllowedError`."""
     # Gradio's queue runs events in a task of its own, with the request in this variable.
     request: Any = LocalContext.request.get(None)
     user = _current.get() if request is None else getattr(request, "request", request).scope.get(_USER)
@@ -63,11 +60,7 @@ def current_user() -> User:
 
 
 def require_permission(action: Action) -> User:
-    """Return the sender of the current request; to be called before anything is changed.
-
-    Raises:
-        NotAllowedError: if their role does not allow `action`.
-    """
+    """Return the current sender if they may act, else raise `NotAllowedError`; call it before any change."""
     user = current_user()
     if not user.may(action):
         raise NotAllowedError(f"{user.name} is {user.role}, which does not allow this.", role=user.role)
@@ -110,7 +103,8 @@ class LogIns:
         )
         self._lock = threading.Lock()
         self._file = home / SIGNED_OUT_FILE
-        self._signed_out = _read_ends(self._file)
+        ended = json.loads(self._file.read_text("utf-8")) if self._file.exists() else {}
+        self._signed_out = {str(id): float(end) for id, end in ended.items()}
         self._token = ""
         self.by_token = self.password is None and not sso_header and not self.accounts.all()
         if self.by_token:
@@ -157,7 +151,7 @@ class LogIns:
         with self._lock:
             kept = {id: end for id, end in self._signed_out.items() if end > now}
             self._signed_out = {**kept, fields[1]: now + HOURS * 3600}
-            write_private(self._file, json.dumps(self._signed_out))
+            write_atomically(self._file, json.dumps(self._signed_out), private=True)
 
     def _fields(self, cookie: str) -> tuple[str, str, str] | None:
         try:
@@ -175,13 +169,6 @@ class LogIns:
     def _renew(self) -> None:
         self._token = secrets.token_urlsafe(24)
         self._announce(self._token)
-
-
-def _read_ends(file: Path) -> dict[str, float]:
-    """Return the expiry times of signed-out log-ins in a file; empty if there is no file."""
-    if not file.exists():
-        return {}
-    return {str(id): float(end) for id, end in json.loads(file.read_text("utf-8")).items()}
 
 
 class Guard:

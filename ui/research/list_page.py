@@ -17,9 +17,18 @@ from simulator.figures import Column
 from simulator.reports import mean_of, present_metrics
 from ui.research.address import COMPARE, REPORT, RUN, Address
 from ui.research.blocks import TICK, Visit, add_part, keep_in_address, rebuild_on_change
-from ui.research.controls import Sheet, SheetCell, add_table, link_cell, text_cell, update_table
+from ui.research.controls import (
+    Menu,
+    Sheet,
+    SheetCell,
+    add_table,
+    copy_field,
+    link_cell,
+    menu_field,
+    text_cell,
+    update_table,
+)
 from ui.research.format import Cell, estimate
-from ui.research.office import Office
 from ui.research.runs import RunCard, run_cards
 
 SCORE_SECONDS: Final = 0.8
@@ -35,11 +44,7 @@ _GO: Final = "runs => {{ location.assign('{path}?' + new URLSearchParams(runs.ma
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A metric of a run with the title of its column.
-
-    Attributes:
-        value: mean, for sorting.
-    """
+    """A metric of a run with the title of its column, and its mean, for sorting."""
 
     title: str
     cell: Cell
@@ -54,40 +59,29 @@ class RunList:
     """The list of runs for one visit."""
 
     visit: Visit
-    office: Office
 
     def build(self) -> None:
         """Create the components of the page."""
-        t, at, cards = self.visit.t, self.visit.at, run_cards(self.office.reader)
+        t, at, cards = self.visit.t, self.visit.at, run_cards(self.visit.reader)
         add_part(self.visit, "runs", empty=not cards)
         if not cards:
             for command in _starter_commands(t.language):
-                gr.Textbox(command, label=t("research.list.type"), buttons=["copy"])
-            rebuild_on_change(self.visit, lambda: len(run_cards(self.office.reader)))
+                copy_field(command, t("research.list.type"))
+            rebuild_on_change(self.visit, lambda: len(run_cards(self.visit.reader)))
             return
         benchmarks = {t.phrase(card.title): card.run.benchmark for card in cards}
         setups = sorted({card.run.setup for card in cards})
         with gr.Row():
             words = gr.Textbox(at.text, label=t("research.list.search"), scale=2, interactive=True)
-            benchmark = gr.Dropdown(
-                [(t("research.list.all_benchmarks"), ""), *benchmarks.items()],
-                value=at.benchmark if at.benchmark in benchmarks.values() else "",
-                label=t("research.list.benchmark"),
-                interactive=True,
-            )
-            setup = gr.Dropdown(
-                [(t("research.list.all_setups"), ""), *((name, name) for name in setups)],
-                value=at.setup if at.setup in setups else "",
-                label=t("research.list.setup"),
-                interactive=True,
-            )
-            sort = gr.Dropdown(
-                [(t("research.list.started"), ""), *((t(f"research.list.{name}"), name) for name in SORT_BY)],
-                value="",
-                label=t("research.list.sort"),
-                interactive=True,
-                elem_classes=["rs-card-label"],
-            )
+            every_benchmark = [(t("research.list.all_benchmarks"), ""), *benchmarks.items()]
+            benchmark = menu_field(Menu(t("research.list.benchmark"), every_benchmark, at.benchmark))
+            every_setup = [(t("research.list.all_setups"), ""), *((name, name) for name in setups)]
+            setup = menu_field(Menu(t("research.list.setup"), every_setup, at.setup))
+            orders = [
+                (t("research.list.started"), ""),
+                *((t(f"research.list.{name}"), name) for name in SORT_BY),
+            ]
+            sort = menu_field(Menu(t("research.list.sort"), orders, ""), elem_classes=["rs-card-label"])
         first, more = self.rows(at.text, at.benchmark, at.setup)
         runs = add_table(t("research.runs"), first, "rs-cards")
         timer, shown = gr.Timer(_interval(more)), gr.State(first)
@@ -100,12 +94,8 @@ class RunList:
             [runs, shown, timer],
             show_progress="hidden",
         )
-        chosen = gr.Dropdown(
-            [card.run.id for card in cards],
-            multiselect=True,
-            label=t("research.list.choose"),
-            interactive=True,
-        )
+        ids = [(card.run.id, card.run.id) for card in cards]
+        chosen = menu_field(Menu(t("research.list.choose"), ids, []))
         with gr.Row():
             for path, name in ((COMPARE, "research.run.compare"), (REPORT, "research.report.several")):
                 gr.Button(t(name), size="md").click(None, chosen, None, js=_GO.format(path=path))
@@ -126,7 +116,7 @@ class RunList:
         t, query = self.visit.t, words.casefold().strip()
         cards = [
             card
-            for card in run_cards(self.office.reader)
+            for card in run_cards(self.visit.reader)
             if benchmark in ("", card.run.benchmark)
             and setup in ("", card.run.setup)
             and query in _searchable_text(card).casefold()
@@ -167,9 +157,9 @@ class RunList:
         until, shown = time.monotonic() + SCORE_SECONDS, dict[str, Headlines | None]()
         for card in cards:
             run = card.run.id
-            waits = time.monotonic() >= until and not self.office.headlines.is_current("headlines", run)
-            make = partial(headlines, self.office.reader, run)
-            shown[run] = None if waits else self.office.headlines.get("headlines", run, make)
+            waits = time.monotonic() >= until and not self.visit.office.headlines.is_current("headlines", run)
+            make = partial(headlines, self.visit.reader, run)
+            shown[run] = None if waits else self.visit.office.headlines.get("headlines", run, make)
         return shown
 
     def _score_cells(self, scores: Headlines | None, titles: Sequence[str] | None) -> list[SheetCell]:

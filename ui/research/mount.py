@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from fastapi import FastAPI
@@ -23,10 +23,10 @@ from ui.research.asking_page import asking_page
 from ui.research.blocks import ResearchPage, research_blocks
 from ui.research.browse_page import browse_page, data_page
 from ui.research.desk_page import desk_page, judge
-from ui.research.downloads import add_downloads, add_study_downloads
+from ui.research.downloads import add_downloads
 from ui.research.guard import LOGIN, Guard, LogIns, page_asked_for
 from ui.research.list_page import RunList
-from ui.research.office import Office, current_site
+from ui.research.office import Office
 from ui.research.report_pages import compare_page, report_page, run_page
 from ui.research.start_page import StartPage
 from ui.research.studies_page import StudiesPage
@@ -34,7 +34,6 @@ from ui.security import page_language
 from ui.server import Mount, page_head, scripts, styles
 
 _MOVED_DESKS = tuple(f"{RESEARCH}/{name}" for name in MOVED)
-_STYLES = ("research.css", "desk.css")
 
 
 def research_mount(
@@ -65,39 +64,33 @@ def research_mount(
 
     def prepare(app: FastAPI) -> None:
         add_downloads(app, office)
-        add_study_downloads(app, office)
         app.add_middleware(Entrance)
         app.add_middleware(Guard, path=RESEARCH, log_ins=log_ins, page=partial(access_page, log_ins=log_ins))
 
-    return Mount(RESEARCH, research_blocks(research_pages(office), _head()), prepare)
+    return Mount(RESEARCH, research_blocks(PAGES, office, _head()), prepare)
 
 
-def research_pages(office: Office) -> tuple[ResearchPage, ...]:
-    """Return the pages; the first is the start page."""
-
+def _desk_calls(office: Office) -> list[Callable[..., object]]:
     # Gradio looks up a server function by its __name__.
     def call_judge_desk(data: Any) -> dict[str, Any]:
         return judge(office, data)
 
-    def page(path: str, build: Callable[..., str | None], title: str, **more: Any) -> ResearchPage:
-        return ResearchPage(path=path, build=partial(build, office=office), title=title, **more)
+    return [call_judge_desk]
 
-    return (
-        page("", lambda visit, office: RunList(visit, office).build(), "research.runs"),
-        page(
-            "studies",
-            lambda visit, office: StudiesPage(visit, office, current_site()).build(),
-            "research.studies.heading",
-        ),
-        page("start", lambda visit, office: StartPage(visit, office).build(), "research.start.heading"),
-        ResearchPage(path="data", build=data_page),
-        page("desk", desk_page, "research.title", calls=[call_judge_desk]),
-        page("run", run_page, "research.list.run"),
-        page("report", report_page, "research.report.several"),
-        page("compare", compare_page, "research.run.compare"),
-        page("asking", asking_page, "research.asking.heading"),
-        page("part", browse_page, "research.run.episodes"),
-    )
+
+PAGES: Final = (
+    ResearchPage("", lambda visit: RunList(visit).build(), "research.runs"),
+    ResearchPage("studies", lambda visit: StudiesPage(visit).build(), "research.studies.heading"),
+    ResearchPage("start", lambda visit: StartPage(visit).build(), "research.start.heading"),
+    ResearchPage("data", data_page),
+    ResearchPage("desk", desk_page, calls=_desk_calls),
+    ResearchPage("run", run_page, "research.list.run"),
+    ResearchPage("report", report_page, "research.report.several"),
+    ResearchPage("compare", compare_page, "research.run.compare"),
+    ResearchPage("asking", asking_page, "research.asking.heading"),
+    ResearchPage("part", browse_page, "research.run.episodes"),
+)
+"""All pages; the first is the start page."""
 
 
 def access_page(scope: Scope, name: str, *, log_ins: LogIns) -> str:
@@ -138,4 +131,4 @@ class Entrance:
 
 
 def _head() -> str:
-    return styles(_STYLES) + scripts(("desk.js", "research.js"))
+    return styles(("research", "desk")) + scripts(("desk", "research"))

@@ -1,30 +1,28 @@
-"""Resources of the researchers' pages: log, models, processes, caches, and permission checks for actions."""
+"""Resources of the researchers' pages: log, models, processes and caches."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-import gradio as gr
-from gradio.context import LocalContext
-
-from logs import LogError, LogReader, LogWriter
-from simulator.errors import AskbackError
+from logs import LogReader, LogWriter
 from simulator.models import ModelOptions
 from simulator.runner.processes import RunProcesses
-from ui.accounts import Action, User
-from ui.i18n import problem_text
-from ui.research.blocks import Visit
-from ui.research.guard import action_event, require_permission
 
 T = TypeVar("T")
 _GROWING: Final = ("turns", "endings", "judgments", "scores")
-RELOAD: Final = "() => { location.reload() }"
-"""Script that reloads a page after an action."""
+
+
+@dataclass(eq=False)
+class _Result:
+    """A cached result; `state` is that of the log when it was computed."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    state: Hashable = None
+    value: Any = None
 
 
 class CachedReports:
@@ -34,37 +32,26 @@ class CachedReports:
         self.reader = reader
         self._size = size
         self._lock = threading.Lock()
-        self._busy: dict[Hashable, threading.Lock] = {}
-        self._results: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
+        self._results: OrderedDict[Hashable, _Result] = OrderedDict()
 
     def get(self, name: Hashable, runs: str | Iterable[str], make: Callable[[], T]) -> T:
         """Return the cached result for runs, or compute it by `make`; concurrent callers wait for it."""
         key, state = self._key(name, runs)
         with self._lock:
-            busy = self._busy.setdefault(key, threading.Lock())
-        with busy:
-            with self._lock:
-                if self._results.get(key, (None,))[0] == state:
-                    self._results.move_to_end(key)
-                    return self._results[key][1]  # type: ignore[no-any-return]
-            try:
-                result = make()
-            except Exception:
-                with self._lock:
-                    self._busy.pop(key, None)
-                raise
-            with self._lock:
-                self._results[key] = state, result
-                self._results.move_to_end(key)
-                while len(self._results) > self._size:
-                    self._busy.pop(self._results.popitem(last=False)[0], None)
-            return result
+            result = self._results.setdefault(key, _Result())
+            self._results.move_to_end(key)
+            if len(self._results) > self._size:
+                self._results.popitem(last=False)
+        with result.lock:
+            if result.state != state:
+                result.value, result.state = make(), state
+            return result.value  # type: ignore[no-any-return]
 
     def is_current(self, name: Hashable, runs: str | Iterable[str]) -> bool:
         """Return True if `get` would return a cached result."""
         key, state = self._key(name, runs)
         with self._lock:
-            return self._results.get(key, (None,))[0] == state
+            return key in self._results and self._results[key].state == state
 
     def _key(self, name: Hashable, runs: str | Iterable[str]) -> tuple[Hashable, Hashable]:
         """Return the key of a result, and the state of the log that it depends on."""
@@ -88,13 +75,7 @@ class CachedReports:
 
 @dataclass(frozen=True, kw_only=True)
 class Office:
-    """The log, models, processes and caches of the pages.
-
-    Attributes:
-        writer: a durable writer of the log.
-        reader: a reader of the same log.
-        headlines: cached headlines for the list of runs, which are many and small.
-    """
+    """The log, models, processes and caches; `headlines` are those of the list of runs: many and small."""
 
     writer: LogWriter
     reader: LogReader
@@ -107,29 +88,3 @@ class Office:
     def __post_init__(self) -> None:
         object.__setattr__(self, "cache", CachedReports(self.reader))
         object.__setattr__(self, "headlines", CachedReports(self.reader, 5_000))
-
-    @contextmanager
-    def acting(self, visit: Visit, action: Action, **details: object) -> Iterator[User]:
-        """Check the permission for an action of a page's event, and log it once it has succeeded.
-
-        Yields:
-            The user.
-
-        Raises:
-            gr.Error: an error of the action, in the page's language.
-        """
-        try:
-            user = require_permission(action)
-            yield user
-            self.writer.put(action_event(user, action, **details)).result()
-        except (AskbackError, LogError) as error:
-            text = problem_text(visit.t, error)
-            raise gr.Error(text, title=visit.t("research.problem.title"), print_exception=False) from error
-
-
-def current_site() -> str:
-    """Return scheme and host of the current request, for links to participants' pages."""
-    request = LocalContext.request.get()
-    assert request is not None and request.request is not None
-    url = request.request.url
-    return f"{url.scheme}://{url.netloc}"

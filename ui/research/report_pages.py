@@ -14,6 +14,7 @@ import gradio as gr
 from gradio.components.plot import PlotData
 
 from logs import LogReader
+from logs.transcript import Transcript, read_transcript
 from simulator import catalog, frames
 from simulator.benchmark import Benchmark, ReportSpec
 from simulator.commands.compare import comparison, one_benchmark
@@ -33,9 +34,19 @@ from ui.i18n import problem_text
 from ui.research import format
 from ui.research.address import COMPARE
 from ui.research.blocks import Visit, add_part, rebuild, rebuild_on_change
-from ui.research.controls import Menu, Sheet, add_table, link_cell, option_input, parse, put_menus, text_cell
-from ui.research.office import CachedReports, Office
-from ui.research.runs import Transcript, full_card, run_cards, transcript
+from ui.research.controls import (
+    Menu,
+    Sheet,
+    add_table,
+    copy_field,
+    link_cell,
+    option_input,
+    parse,
+    put_menus,
+    text_cell,
+)
+from ui.research.office import CachedReports
+from ui.research.runs import full_card, run_cards
 
 BenchmarkT = Benchmark[Any, Any]
 
@@ -48,15 +59,15 @@ class ItemRow(NamedTuple):
     differs: bool
 
 
-def run_page(visit: Visit, office: Office) -> None:
+def run_page(visit: Visit) -> None:
     """Show the report on a run, as by `askback report`."""
-    at, reader = visit.at, office.reader
+    at, reader = visit.at, visit.reader
     card = full_card(reader, reader.run(at.run))
     benchmark = one_benchmark(reader, [at.run])
     if card.live:
         rebuild_on_change(visit, lambda: reader.progress(at.run))
     add_part(visit, "run_head", card=card, tab="scores", aborted=_count_aborted(benchmark, reader, at.run))
-    reported = _show_cached_report(visit, office, benchmark, [at.run])
+    reported = _show_cached_report(visit, benchmark, [at.run])
     endings = endings_of_runs(reader, [at.run])
     add_part(
         visit,
@@ -70,20 +81,20 @@ def run_page(visit: Visit, office: Office) -> None:
     command_line(visit, _command(benchmark, [at.run], dict(at.settings)))
 
 
-def report_page(visit: Visit, office: Office) -> None:
+def report_page(visit: Visit) -> None:
     """Show the report on several runs, as by `askback report`."""
     at = visit.at
-    benchmark = one_benchmark(office.reader, at.runs)
+    benchmark = one_benchmark(visit.reader, at.runs)
     heading = "research.report.several"
     add_part(visit, "report_head", heading=heading, runs=at.runs, other=at.to(path=COMPARE, settings=()))
-    if _show_cached_report(visit, office, benchmark, at.runs):
+    if _show_cached_report(visit, benchmark, at.runs):
         add_part(visit, "downloads", query=at.query)
     command_line(visit, _command(benchmark, at.runs, dict(at.settings)))
 
 
-def compare_page(visit: Visit, office: Office) -> None:
+def compare_page(visit: Visit) -> None:
     """Show a comparison of runs of one benchmark on the items that they share."""
-    t, at, reader = visit.t, visit.at, office.reader
+    t, at, reader = visit.t, visit.at, visit.reader
     runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
     if at.run:
         card = full_card(reader, reader.run(at.run))
@@ -103,8 +114,8 @@ def compare_page(visit: Visit, office: Office) -> None:
         add_part(visit, "note", text=t(f"research.compare.{'choose_text' if at.run else 'too_few'}"))
         return
     try:
-        report = cached_comparison(office.cache, runs)
-        items = office.cache.get("items", runs, lambda: tuple(item_rows(reader, runs)))
+        report = cached_comparison(visit.office.cache, runs)
+        items = visit.office.cache.get("items", runs, lambda: tuple(item_rows(reader, runs)))
     except AskbackError as error:
         add_part(visit, "note", text=problem_text(t, error))
         return
@@ -175,11 +186,7 @@ def _count_aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
 
 
 def cached_comparison(cache: CachedReports, runs: Sequence[str]) -> Report:
-    """Return the cached comparison of runs, as by `askback compare`, with their metrics as bars.
-
-    Raises:
-        InputError: if they cannot be compared.
-    """
+    """Return the cached comparison of runs, as by `askback compare`, with their metrics as bars."""
 
     def make() -> Report:
         report, benchmark = comparison(cache.reader, runs), one_benchmark(cache.reader, runs)
@@ -209,7 +216,7 @@ def _episodes_of_item(reader: LogReader, runs: Sequence[str], item: str) -> Iter
     for run in runs:
         fitting = (each for each in reader.episodes(run, latest=True) if names[each.item_hash] == item)
         if (episode := next(fitting, None)) is not None:
-            yield transcript(reader, episode.id)
+            yield read_transcript(reader, episode.id)
 
 
 # ---- components
@@ -217,8 +224,7 @@ def _episodes_of_item(reader: LogReader, runs: Sequence[str], item: str) -> Iter
 
 def command_line(visit: Visit, line: str) -> None:
     """Show the command that prints the same report."""
-    label, classes = visit.t("research.list.same"), ["rs-command-line"]
-    gr.Textbox(line, label=label, interactive=False, buttons=["copy"], elem_classes=classes)
+    copy_field(line, visit.t("research.list.same"), elem_classes=["rs-command-line"])
 
 
 def show_report(visit: Visit, report: Report) -> None:
@@ -256,7 +262,7 @@ def _plot(visit: Visit, figure: Figure) -> None:
         gr.Plot(PlotData(type="plotly", plot=plot), show_label=False, container=False)
 
 
-def _show_cached_report(visit: Visit, office: Office, benchmark: BenchmarkT, runs: Sequence[str]) -> bool:
+def _show_cached_report(visit: Visit, benchmark: BenchmarkT, runs: Sequence[str]) -> bool:
     """Show the report on runs and its settings, or the error; return True if there is a report."""
     chosen, options = dict(visit.at.settings), report_fields(benchmark)
     if options:
@@ -268,7 +274,7 @@ def _show_cached_report(visit: Visit, office: Office, benchmark: BenchmarkT, run
                 }
             rebuild(visit, gr.Button(visit.t("research.report.apply")).click, **fields)
     try:
-        report = cached_report(office.cache, benchmark, runs, chosen)
+        report = cached_report(visit.office.cache, benchmark, runs, chosen)
     except InputError as error:
         add_part(visit, "note", text=problem_text(visit.t, error))
         return False

@@ -1,15 +1,14 @@
-"""Runs and episodes of a log for the pages, with the additions of their benchmarks (`simulator.research`)."""
+"""Runs of a log for the pages, with the additions of their benchmarks (`simulator.research`)."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from logs import LogReader, Progress
-from logs.rows import Episode, Item, ModelCall, Run, Turn
+from logs.rows import Run
 from simulator import catalog
 from simulator.errors import InputError
 from simulator.research import PageRequest, Part, ResearchPages, Setting, research_pages
@@ -20,7 +19,6 @@ from ui.i18n import DECLARED, Strings
 from ui.research.address import RESEARCH, STUDIES, Address
 from ui.research.blocks import Visit
 from ui.research.controls import Menu
-from ui.research.office import CachedReports
 
 
 class Link(NamedTuple):
@@ -183,78 +181,12 @@ def parts_of(run: Run, reader: LogReader) -> tuple[Part, ...]:
     return tuple(part for part in pages_of(run.benchmark).parts if part.where(reader, run))
 
 
-def make_request(visit: Visit, cache: CachedReports, run: Run) -> PageRequest:
+def make_request(visit: Visit, run: Run) -> PageRequest:
     """Return the context in which a benchmark builds its part of a page."""
     return PageRequest(
-        reader=cache.reader,
+        reader=visit.reader,
         run=run,
         language=visit.t.language,
         chosen={**dict(visit.at.settings), **({"step": visit.at.step} if visit.at.step else {})},
-        keep=lambda name, make: cache.get(("declared", name), run.id, make),
+        keep=lambda name, make: visit.office.cache.get(("declared", name), run.id, make),
     )
-
-
-# ---- an episode, turn by turn
-
-
-class TranscriptTurn(NamedTuple):
-    """A turn with its model calls; `kind` and `payload` (JSON of what else was logged) may be empty."""
-
-    turn: Turn
-    kind: str
-    payload: str
-    calls: Sequence[ModelCall]
-
-
-class Transcript(NamedTuple):
-    """An episode of any benchmark with its item, scores and model calls.
-
-    Attributes:
-        status: how it ended; ``open`` if it has not.
-        cause: cause of a failure; otherwise empty.
-        scores: metric -> value.
-        item_data: the item as JSON.
-        other_calls: model calls outside a turn.
-    """
-
-    episode: Episode
-    item: Item
-    status: str
-    cause: str
-    scores: Mapping[str, float]
-    turns: tuple[TranscriptTurn, ...]
-    item_data: str
-    other_calls: Sequence[ModelCall]
-
-
-def transcript(reader: LogReader, id: str) -> Transcript:
-    """Return the transcript of an episode.
-
-    Raises:
-        NotInLog: if there is no such episode.
-    """
-    episode, ending = reader.episode(id), reader.ending(id)
-    item = reader.item(episode.item_hash)
-    calls: dict[int | None, list[ModelCall]] = {}
-    for call in reader.model_calls(episode_id=id):
-        calls.setdefault(call.turn_number, []).append(call)
-
-    def show_turn(turn: Turn) -> TranscriptTurn:
-        rest = {name: value for name, value in turn.payload.items() if name != "kind"}
-        kind = str(turn.payload.get("kind") or "")
-        return TranscriptTurn(turn, kind, _json(rest) if rest else "", calls.get(turn.number, ()))
-
-    return Transcript(
-        episode,
-        item,
-        ending.status if ending else "open",
-        (ending.cause or "") if ending else "",
-        {score.metric: score.value for score in reader.scores(episode_id=id) if score.value is not None},
-        tuple(map(show_turn, reader.turns(id))),
-        _json(item.data),
-        calls.get(None, ()),
-    )
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)

@@ -16,9 +16,8 @@ from simulator.errors import AskbackError, InputError
 from simulator.runner.processes import StartedRun, continuable_runs, start_events
 from ui.i18n import DECLARED, problem_text
 from ui.research.address import START
-from ui.research.blocks import Visit, add_part, html, markup
-from ui.research.controls import option_input, parse
-from ui.research.office import RELOAD, Office
+from ui.research.blocks import RELOAD, Visit, add_part, html, markup
+from ui.research.controls import Menu, copy_field, menu_field, option_input, parse
 
 TICK: Final = 1.5
 _SHOWN: Final = 8
@@ -32,22 +31,16 @@ class StartPage:
     """The page for one visit."""
 
     visit: Visit
-    office: Office
 
     def build(self) -> None:
         """Create the components of the page."""
         t, installed = self.visit.t, {each.name: each for each in catalog.installed()}
         benchmark = installed.get(self.visit.at.benchmark) or next(iter(installed.values()))
-        form = run_form(benchmark, self.office.offered)
+        form = run_form(benchmark, self.visit.office.offered)
         add_part(self.visit, "start")
         self._put_started()
-        chosen = gr.Dropdown(
-            [(t.phrase(each.title), each.name) for each in installed.values()],
-            value=benchmark.name,
-            label=t("research.list.benchmark"),
-            elem_id="benchmark",
-            interactive=True,
-        )
+        titles = [(t.phrase(each.title), each.name) for each in installed.values()]
+        chosen = menu_field(Menu(t("research.list.benchmark"), titles, benchmark.name), elem_id="benchmark")
         chosen.change(None, chosen, None, js=_GO)
         fields: dict[str, Any] = {}
         for group in _VISIBLE:
@@ -56,15 +49,8 @@ class StartPage:
         for group in _FOLDED:
             with gr.Accordion(t(f"research.start.group.{group}"), open=False):
                 self._put_fields(form, group, fields)
-        command = gr.Textbox(
-            self._command(form, {}),
-            label=t("research.start.command"),
-            lines=2,
-            buttons=["copy"],
-            interactive=False,
-            elem_classes=["rs-code"],
-            elem_id="command",
-        )
+        shown = {"lines": 2, "elem_classes": ["rs-code"], "elem_id": "command"}
+        command = copy_field(self._command(form, {}), t("research.start.command"), **shown)
         inputs, options = list(fields.values()), {option.name: option for _, option in form.fields}
 
         def chosen_values(values: tuple[Any, ...]) -> dict[str, Any]:
@@ -99,26 +85,21 @@ class StartPage:
             return problem_text(self.visit.t, error)
 
     def _start(self, form: RunForm, values: Mapping[str, Any]) -> None:
-        with self.office.acting(self.visit, "run", did="start", benchmark=form.benchmark.name):
-            self.office.processes.start(form.words(form.read_values(values)))
+        with self.visit.acting("run", did="start", benchmark=form.benchmark.name):
+            self.visit.office.processes.start(form.words(form.read_values(values)))
 
     # Runs that were started here
 
     def _put_started(self) -> None:
-        t, started = self.visit.t, self.office.processes.started()[:_SHOWN]
-        left = continuable_runs(self.office.reader, self.office.processes)
+        t, started = self.visit.t, self.visit.office.processes.started()[:_SHOWN]
+        left = continuable_runs(self.visit.reader, self.visit.office.processes)
         for run in started:
             self._put_run(run)
         if left:
             with gr.Row(equal_height=True):
-                wanted = self.visit.at.run
-                choice = gr.Dropdown(
-                    list(left),
-                    value=wanted if wanted in left else left[0],
-                    label=t("research.start.left"),
-                    elem_id="left",
-                    interactive=True,
-                )
+                wanted = self.visit.at.run if self.visit.at.run in left else left[0]
+                menu = Menu(t("research.start.left"), [(run, run) for run in left], wanted)
+                choice = menu_field(menu, elem_id="left")
                 button = gr.Button(t("research.start.continue"), scale=0, elem_id="continue-run")
             button.click(self._continue, choice).success(None, js=RELOAD)
 
@@ -142,7 +123,7 @@ class StartPage:
         )
 
     def _describe_state(self, run: StartedRun) -> str:
-        reader = self.office.reader
+        reader = self.visit.reader
         played = [name for name, event in start_events(reader).items() if event.details["process"] == run.id]
         return markup(
             self.visit,
@@ -154,14 +135,14 @@ class StartPage:
         )
 
     def _stop(self, id: int) -> None:
-        with self.office.acting(self.visit, "run", did="stop", process=id):
-            self.office.processes.stop(id)
+        with self.visit.acting("run", did="stop", process=id):
+            self.visit.office.processes.stop(id)
 
     def _continue(self, run: str) -> None:
-        reader = self.office.reader
-        with self.office.acting(self.visit, "run", did="continue", run=str(run)[:200]):
-            if run not in continuable_runs(reader, self.office.processes):
+        reader = self.visit.reader
+        with self.visit.acting("run", did="continue", run=str(run)[:200]):
+            if run not in continuable_runs(reader, self.visit.office.processes):
                 raise InputError(f"{run}: nothing is left to play.", code="run_not_left", run=str(run))
-            form = run_form(catalog.find(reader.run(run).benchmark), self.office.offered)
+            form = run_form(catalog.find(reader.run(run).benchmark), self.visit.office.offered)
             options = start_events(reader)[run].details["options"]
-            self.office.processes.start(form.words(form.read_values(options)))
+            self.visit.office.processes.start(form.words(form.read_values(options)))

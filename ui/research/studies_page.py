@@ -44,9 +44,8 @@ from simulator.studies.steering import (
     study_statuses,
 )
 from ui.research.address import STUDIES
-from ui.research.blocks import Visit, add_part, html, markup
-from ui.research.controls import Sheet, SheetCell, add_table, link_cell, text_cell, update_table
-from ui.research.office import RELOAD, Office
+from ui.research.blocks import RELOAD, Visit, add_part, html, markup, request_of_event
+from ui.research.controls import Sheet, SheetCell, add_table, copy_field, link_cell, text_cell, update_table
 
 TICK: Final = 3.0
 _PICK: Final = """
@@ -75,8 +74,6 @@ class StudiesPage:
     """The page for one visit: all studies, or the one in the address."""
 
     visit: Visit
-    office: Office
-    site: str
 
     def build(self) -> None:
         """Create the components of the page."""
@@ -123,7 +120,7 @@ class StudiesPage:
         widths |= {**dict.fromkeys(_COUNTS, 100), "minutes": 95, "hourly": 110}
         heads = {self.visit.t(f"research.studies.{name}"): width for name, width in widths.items()}
         order: dict[StudyState, int] = {"open": 0, "paused": 1, "closed": 2, "ready": 3}
-        rows = [*study_statuses(self.office.writer, self.office.reader)]
+        rows = [*study_statuses(self.visit.office.writer, self.visit.reader)]
         return Sheet(heads, [self._row(each) for each in sorted(rows, key=lambda row: order[row.state])])
 
     def _row(self, status: StudyStatus) -> list[SheetCell]:
@@ -148,7 +145,7 @@ class StudiesPage:
     def _read_picked(self, picked: Mapping[str, Any] | None) -> str:
         """Return the text of the chosen file, unless it is too large for a study file."""
         picked = picked if isinstance(picked, dict) else {}
-        with self.office.acting(self.visit, "study", did="pick"):
+        with self.visit.acting("study", did="pick"):
             if "text" not in picked:
                 size = f"{int(picked.get('size') or 0):,}"
                 message = f"A study file may have at most {MOST_BYTES:,} bytes; this one has {size}."
@@ -156,13 +153,13 @@ class StudiesPage:
         return str(picked["text"])
 
     def _check_file(self, content: str) -> str:
-        with self.office.acting(self.visit, "study", did="check"):
-            return self._verdict(add_study(content.encode(), self.office.reader, keep=False))
+        with self.visit.acting("study", did="check"):
+            return self._verdict(add_study(content.encode(), self.visit.reader, keep=False))
 
     def _add(self, content: str) -> tuple[str, str]:
         """Save a study file; return its plan or faults as markup, and the study's id if it was saved."""
-        with self.office.acting(self.visit, "study", did="add"):
-            result = add_study(content.encode(), self.office.reader)
+        with self.visit.acting("study", did="add"):
+            result = add_study(content.encode(), self.visit.reader)
             return self._verdict(result), result.id if isinstance(result, Study) else ""
 
     def _verdict(self, result: Any) -> str:
@@ -175,22 +172,24 @@ class StudiesPage:
     # One study
 
     def _study(self) -> Study:
-        studies = all_studies(self.office.reader)
+        studies = all_studies(self.visit.reader)
         if self.visit.at.study not in studies:
             name = self.visit.at.study
             raise InputError(f"There is no study {name!r}.", code="no_study", study=name)
         return studies[self.visit.at.study]
 
     def _desk(self, study: Study) -> StudyDesk:
-        return desk_of(study, self.office.writer, self.office.reader)
+        return desk_of(study, self.visit.office.writer, self.visit.reader)
 
     def _status(self, study: Study) -> StudyStatus:
-        return study_status(self._desk(study), opened=study.id in opened_studies(self.office.reader))
+        return study_status(self._desk(study), opened=study.id in opened_studies(self.visit.reader))
 
     def _build_study(self, study: Study) -> None:
         t, status = self.visit.t, self._status(study)
-        key = load_key(self.office.writer.path)
-        preview = preview_link(study, key, self.site)
+        key = load_key(self.visit.office.writer.path)
+        url = request_of_event().url
+        site = f"{url.scheme}://{url.netloc}"
+        preview = preview_link(study, key, site)
         add_part(
             self.visit,
             "study",
@@ -203,16 +202,16 @@ class StudiesPage:
         )
         self._put_switches(study, status)
         with gr.Row():
-            links = {"link": study_link(study, key, self.site), "preview_link": preview}
+            links = {"link": study_link(study, key, site), "preview_link": preview}
             for name, address in links.items():
-                gr.Textbox(address, label=t(f"research.studies.{name}"), buttons=["copy"], interactive=False)
+                copy_field(address, t(f"research.studies.{name}"))
         facts = add_part(self.visit, "study_facts", study=study, progress=status.progress)
         first = self.cells(status.progress)
         cells, shown = add_table(t("research.studies.places"), first), gr.State(first)
         if status.state == "ready":
             return
 
-        people = StudyPeople(self.visit, self.office, self._desk(study))
+        people = StudyPeople(self.visit, self._desk(study))
         who = people.put()
 
         def refresh(before: Sheet) -> tuple[Any, Any, Any, Any]:
@@ -224,11 +223,11 @@ class StudiesPage:
             return update_table(rows), rows, counts, gr.Dropdown(choices=people.choices())
 
         gr.Timer(TICK).tick(refresh, shown, [cells, shown, facts, who], show_progress="hidden", queue=False)
-        suspects = carelessness_signs(self.office.reader, study)
+        suspects = carelessness_signs(self.visit.reader, study)
         add_part(self.visit, "study_quality", people=len(suspects))
         if len(suspects):
             add_table(t("research.studies.quality"), self.quality(suspects))
-        scores = self.office.reader.scores(run_id=study.run_id, latest=True)
+        scores = self.visit.reader.scores(run_id=study.run_id, latest=True)
         metrics = sorted({score.metric for score in scores})
         add_part(self.visit, "study_downloads", study=study, metrics=metrics)
 
@@ -244,7 +243,7 @@ class StudiesPage:
                 pausing.click(partial(self._pause, study)).success(None, js=RELOAD)
             if state in ("open", "paused"):
                 closing = gr.Button(t("research.studies.close"), elem_id="close-study")
-                leaving = len(pending_erasures(self.office.reader, study.run_id))
+                leaving = len(pending_erasures(self.visit.reader, study.run_id))
                 question = f"research.studies.{'close_sure' if leaving else 'close_ask'}"
                 ask = f"() => confirm({json.dumps(t(question, count=leaving))})"
                 # Takes the answer of the browser's dialog; a State could not.
@@ -252,21 +251,21 @@ class StudiesPage:
                 closing.click(partial(self._close, study), sure, js=ask).success(None, js=RELOAD)
 
     def _open(self, study: Study) -> None:
-        with self.office.acting(self.visit, "study", did="open", study=study.id):
-            for name, error in absent_opposite(study, self.office.models).items():
+        with self.visit.acting("study", did="open", study=study.id):
+            for name, error in absent_opposite(study, self.visit.office.models).items():
                 raise InputError(f"{name} cannot play with people: {why_absent(name, error)}") from error
             admit_as(self._desk(study), "open")
 
     def _pause(self, study: Study) -> None:
-        with self.office.acting(self.visit, "study", did="pause", study=study.id):
+        with self.visit.acting("study", did="pause", study=study.id):
             admit_as(self._desk(study), "paused")
 
     def _close(self, study: Study, sure: bool) -> None:
         if not sure:
             return
-        erases = bool(pending_erasures(self.office.reader, study.run_id))
-        with self.office.acting(self.visit, "erase" if erases else "study", did="close", study=study.id):
-            close(self._desk(study), self.office.reader)
+        erases = bool(pending_erasures(self.visit.reader, study.run_id))
+        with self.visit.acting("erase" if erases else "study", did="close", study=study.id):
+            close(self._desk(study), self.visit.reader)
 
     def cells(self, progress: StudyProgress) -> Sheet:
         """Return the places of a study by condition and state."""
@@ -309,7 +308,6 @@ class StudyPeople:
     """The participants of a study, by pseudonym, and the actions on one of them."""
 
     visit: Visit
-    office: Office
     desk: StudyDesk
 
     def put(self) -> gr.Dropdown:
@@ -346,7 +344,7 @@ class StudyPeople:
 
     def _act_on_study(self, name: str, who: str | None, words: str) -> tuple[Any, str, str]:
         study = self.desk.study.id
-        with self.office.acting(self.visit, "study", did=name, study=study) as user:
+        with self.visit.acting("study", did=name, study=study) as user:
             if not isinstance(who, str):
                 raise InputError("Please choose a participant.", code="no_participant")
             asyncio.run(_await(_ACTIONS[name](self.desk, who, str(words), by=user.name)))

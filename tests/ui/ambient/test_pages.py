@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pytest
 from filling import Visit, crowd_item, enter, item_of, judge, play
+from texts import texts_under
 from visiting import Page, Unmarked, ask_for_place, words
 
 from logs import LogReader, LogWriter
@@ -223,7 +224,7 @@ def test_every_problem_has_words_and_a_place() -> None:
 @pytest.mark.each("language", LANGUAGES)
 def test_labels_are_named_as_in_the_guidelines(language: str) -> None:
     names = {label: load_guidelines(language).labels[label].name for label in LABELS}
-    assert names == strings(language).under("benchmark.ambient.labels")
+    assert names == texts_under(strings(language), "benchmark.ambient.labels")
     assert set(SHOWN) == set(LABELS)
 
 

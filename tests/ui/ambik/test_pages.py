@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from seated import Visit, draft_of, enter, pair_fields, play, task_of
 from showing import ANSWERED, EVIL, QUESTION, SCENE, SEATS, Log, decided, end_of, milk, page_of, view
+from texts import texts_under
 from visiting import Page, Unmarked, words
 
 from logs import LogReader
@@ -242,7 +243,7 @@ def test_the_link_is_at_hand_until_the_seat_is_taken() -> None:
 @pytest.mark.each("language", LANGUAGES)
 def test_types_are_named_as_in_the_guidelines(language: str) -> None:
     names = {kind: load_guidelines(language).types[kind].name for kind in AMBIGUITIES}
-    names_of_types = strings(language).under("benchmark.ambik.type")
+    names_of_types = texts_under(strings(language), "benchmark.ambik.type")
     assert {kind: names_of_types[kind] for kind in AMBIGUITIES} == names
     assert set(names_of_types) == set(TASK_TYPES)
     (rule,) = rule_fields(Play)

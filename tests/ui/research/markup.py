@@ -27,7 +27,7 @@ from ui.research.address import DESK, Address
 from ui.research.blocks import Visit, show_page
 from ui.research.desk_page import judge
 from ui.research.guard import _current
-from ui.research.mount import research_pages
+from ui.research.mount import PAGES
 from ui.research.office import Office
 
 VOID = {"input", "link", "meta", "br", "path", "circle", "img", "source"}
@@ -93,13 +93,13 @@ def judge_desk(office: Office, call: dict[str, Any]) -> dict[str, Any]:
 def page_at(office: Office, path: str, query: str, language: str = "en") -> dict[str, Any]:
     """The page at an address, as markup."""
     at = Address.read(path, query)
-    (page,) = [each for each in research_pages(office) if f"/research/{each.path}".rstrip("/") == at.path]
+    (page,) = [each for each in PAGES if f"/research/{each.path}".rstrip("/") == at.path]
 
     async def components() -> list[dict[str, Any]]:
         LocalContext.request.set(gr.Request(request_at(path, query)))
         # Nobody asks these blocks anything, and making routes for that takes longer than the page.
         with patch.object(App, "create_app"), gr.Blocks() as blocks:
-            show_page(page, Visit(strings(language), at))
+            show_page(page, Visit(strings(language), at, office))
         return blocks.config["components"]
 
     # Outside a running loop Gradio makes loops that nobody closes; a test may have a loop of its own.

@@ -18,8 +18,6 @@ from ui.research.list_page import RunList
 from ui.research.report_pages import item_rows
 from ui.research.runs import run_card, run_cards
 
-VISIT = Visit(strings("en"), Address())
-
 EPISODE = "one/gather-resources-1.en/0"
 
 
@@ -113,7 +111,7 @@ def test_scores_are_those_of_the_report(calls):
 )
 def test_the_list_is_filtered_and_sorts_by_the_scores_themselves(calls, filled, filters, runs):
     filled.run("house", benchmark="handmethat")
-    rows = RunList(VISIT, calls)
+    rows = RunList(Visit(strings("en"), Address(), calls))
     sheet, more = rows.rows(*filters)
     assert {cells[0].value for cells in sheet.rows} == runs
     assert more == any(run_card(calls.reader, calls.reader.run(run)).live for run in runs)
@@ -129,7 +127,7 @@ def test_the_list_is_filtered_and_sorts_by_the_scores_themselves(calls, filled, 
 
 def test_a_list_that_stands_as_it_did_is_not_sent_again(calls, filled, monkeypatch):
     monkeypatch.setattr(list_page, "SCORE_SECONDS", 600.0)  # a busy machine takes its time for the scores
-    rows = RunList(VISIT, calls)
+    rows = RunList(Visit(strings("en"), Address(), calls))
     before, _ = rows.rows("", "", "")
     assert rows.shown("", "", "", "", before)[1] == gr.skip()
     filled.play("two", filled.tasks["en"][2])

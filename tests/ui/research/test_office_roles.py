@@ -52,10 +52,10 @@ def sent_by(user: User | None) -> Iterator[None]:
 
 def deeds(office: Office) -> dict[str, Callable[[], object]]:
     """Return what the pages do, by name, as their events call it."""
-    page = StudiesPage(Visit(strings("en"), Address.read(STUDIES, "")), office, "http://127.0.0.1")
-    start = StartPage(Visit(strings("en"), Address.read(START, "")), office)
+    page = StudiesPage(Visit(strings("en"), Address.read(STUDIES, ""), office))
+    start = StartPage(Visit(strings("en"), Address.read(START, ""), office))
     study = find_study(STUDY, office.writer.path)
-    people = StudyPeople(page.visit, office, desk_of(study, office.writer, office.reader))
+    people = StudyPeople(page.visit, desk_of(study, office.writer, office.reader))
     content = study_file(STUDY).read_text("utf-8").replace(f"id: {STUDY}", "id: another", 1)
     form = run_form(catalog.find("clarq"), ())
     return {
@@ -101,7 +101,7 @@ def test_what_an_editor_does_to_a_participant_is_in_the_log(office: Office) -> N
     study = find_study(STUDY, office.writer.path)
     desk = desk_of(study, office.writer, office.reader)
     who = asyncio.run(desk.admit({"PROLIFIC_PID": "A1"})).participant
-    people = StudyPeople(Visit(strings("en"), Address.read(STUDIES, "")), office, desk)
+    people = StudyPeople(Visit(strings("en"), Address.read(STUDIES, ""), office), desk)
     with sent_by(User("edi", "editor")):
         assert "will see your message" in people._act_on_study("message", who, "Hello")[2]
         people._act_on_study("return", who, "asleep")
