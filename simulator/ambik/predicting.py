@@ -35,7 +35,8 @@ class ScoredDecision:
     Attributes:
         known: True if the data say which candidates are right.
         best: the action that would be done without asking; empty if there is none.
-        returned: the options whose letters the chooser returned, once per occurrence.
+        returned: the options whose letters the chooser returned, once per occurrence; with ``raw_top5`` all
+            tokens that KnowNo's chooser returned, also those that are no option.
     """
 
     decision: Decision
@@ -263,10 +264,14 @@ def _lofree_scores(decision: Decision, settings: Settings) -> dict[str, float]:
 def _returned_scores(
     decision: Decision, rows: Mapping[Letter, ScoredCandidate], settings: Settings
 ) -> tuple[ScoredCandidate, ...]:
-    back = scoring_rules.elements(decision.tokens, tuple(rows), _temperature(settings), settings.tokens)
+    temperature = _temperature(settings)
     if settings.tokens == "merged" or decision.method == "lap":
+        back = scoring_rules.elements(decision.tokens, tuple(rows), temperature, settings.tokens)
         return tuple(rows[letter] for letter in dict.fromkeys(letter for letter, _ in back))
-    return tuple(replace(rows[letter], nonconformity=1 - share) for letter, share in back)
+    return tuple(
+        replace(rows.get(token, ScoredCandidate(token, 0.0)), nonconformity=1 - share)
+        for token, share in scoring_rules.raw_shares(decision.tokens, temperature)
+    )
 
 
 def _true_nonconformity(ready: ScoredDecision) -> float:
@@ -309,7 +314,7 @@ def _asks(
         return decision.asked
     if settings.help == "size":
         return len(kept) > 1
-    # The original rule also counts fillers, and counts a letter twice if it was returned twice.
+    # The original rule also counts fillers, a letter twice if it was returned twice, and tokens of no option.
     size = len(members)
     if settings.tokens == "raw_top5" and decision.method == "knowno":
         letters = {option.letter for option in ready.returned}

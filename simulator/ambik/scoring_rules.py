@@ -72,9 +72,13 @@ def elements(
     if rule == "merged":
         together = merge_by_letter(tokens, letters)
         return tuple(zip(together, softmax(list(together.values()), temperature), strict=True))
+    return tuple((name, share) for name, share in raw_shares(tokens, temperature) if name in letters)
+
+
+def raw_shares(tokens: Sequence[Token], temperature: float) -> tuple[tuple[str, float], ...]:
+    """Return the returned tokens as they are, but stripped, each with its share after the softmax."""
     shares = softmax([logprob for _, logprob in tokens], temperature)
-    stripped = (token.strip() for token, _ in tokens)
-    return tuple((name, share) for name, share in zip(stripped, shares, strict=True) if name in letters)
+    return tuple((token.strip(), share) for (token, _), share in zip(tokens, shares, strict=True))
 
 
 def confidences(

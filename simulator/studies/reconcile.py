@@ -13,10 +13,12 @@ bonus.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Final
 
@@ -268,7 +270,7 @@ REVIEW: Final = "review.csv"
 REJECT: Final = "reject.csv"
 BONUS: Final = "bonus.csv"
 FURTHER: Final = "further.csv"
-_CENT: Final = 0.01
+_CENT: Final = Decimal("0.01")
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,199}")
 
 
@@ -298,7 +300,10 @@ class Payment:
     further: tuple[tuple[str, str, str], ...]
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write a file for each non-empty list: one id per line, then amount or reason."""
+        """Write a file for each non-empty list: one id per line, then amount or reason.
+
+        Files of an earlier call whose lists are now empty are removed, so that nobody submits them.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         lines: dict[str, list[tuple[str, ...]]] = {
             APPROVE: [(person,) for person in self.approve],
@@ -307,6 +312,8 @@ class Payment:
             BONUS: [(person, f"{amount:.2f}") for person, amount in self.bonus.items()],
             FURTHER: [*self.further],
         }
+        for name in (name for name, rows in lines.items() if not rows):
+            (folder / name).unlink(missing_ok=True)
         return tuple(_write(folder / name, rows) for name, rows in lines.items() if rows)
 
 
@@ -315,7 +322,8 @@ def payment_of(
 ) -> Payment:
     """Return the payment of everybody who finished.
 
-    `metric`: the score that earns a bonus, summed over a person's sets and multiplied by `amount`.
+    `metric`: the score that earns a bonus, summed over a person's sets, multiplied by `amount` and rounded to
+        cents, half a cent up.
 
     Raises:
         InputError: if no episode of the study has such a score.
@@ -339,7 +347,7 @@ def payment_of(
         event.participant_id: str(event.details.get("reason", ""))
         for event in reader.events(run_id=study.run_id, kind=EXCLUDED)
     }
-    earned = dict.fromkeys(people, 0.0)
+    earned: dict[str, list[float]] = {person: [] for person in people}
     if metric is not None:
         owners = {played.episode.id: _players(played) for played in reader.turns_of_run(study.run_id)}
         scores = list(reader.scores(run_id=study.run_id, latest=True))
@@ -349,19 +357,20 @@ def payment_of(
         for score in scores:
             if score.metric == metric and score.value is not None:
                 for person in owners[score.episode_id] & earned.keys():
-                    earned[person] += score.value * amount
+                    earned[person].append(score.value)
+    bonuses = {person: _in_cents(math.fsum(values), amount) for person, values in earned.items()}
     return Payment(
         approve=_names_of(names, (person for person in people if person not in failed)),
         review=_names_of(names, failed),
         reject={names[person]: reasons.get(person, "") for person in sorted(excluded & names.keys())},
-        bonus={names[person]: due for person, due in earned.items() if person in names and due >= _CENT},
+        bonus={names[person]: due for person, due in bonuses.items() if person in names and due > 0},
         unknown=tuple(person for person in people if person not in names),
         further_sets=len(done) - len(people),
         paid_exits=len(exits),
         further=tuple(
             (names.get(person, person), "" if due is None else f"{due:.2f}", why)
             for person, due, why in (
-                *_unsubmitted(study.pay, people, earned, names, failed),
+                *_unsubmitted(study.pay, people, bonuses, names, failed),
                 *_exits(study.pay, exits),
             )
         ),
@@ -382,13 +391,18 @@ def _unsubmitted(
         why = f"further sets: {unpaid}" if person in names else f"no platform id: {unpaid} finished{check}"
         if unpaid:
             yield person, pay.amount * unpaid if pay else None, why
-        if person not in names and bonus[person] >= _CENT:
+        if person not in names and bonus[person]:
             yield person, bonus[person], "no platform id: bonus"
 
 
 def _exits(pay: Pay | None, exits: Mapping[str, str]) -> Iterator[tuple[str, float | None, str]]:
     for person, why in exits.items():
         yield person, pay.paid_exit if pay else None, f"paid exit: {why}"
+
+
+def _in_cents(score: float, amount: float) -> float:
+    # In binary fractions, the same half cent would be rounded down for some people and up for others.
+    return float((Decimal(str(score)) * Decimal(str(amount))).quantize(_CENT, ROUND_HALF_UP))
 
 
 def _players(played: Played) -> set[str]:

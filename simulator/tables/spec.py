@@ -24,6 +24,7 @@ SUFFIXES: Final = (".csv", ".json", ".jsonl")
 # Enough that good rows outnumber bad ones.
 _ROWS: Final = 200
 _HEAD: Final = 1 << 20
+_START: Final = 64
 _BOM: Final = b"\xef\xbb\xbf"
 # First bytes -> what such a file is, and the way out.
 _NOT_TEXT: Final = {
@@ -161,7 +162,7 @@ class Tables:
 
     def why_unrecognized(self, path: Path, owner: str) -> str:
         """Return why a file is of no kind: it is unreadable, or lacks some fields of the closest kind."""
-        if reason := why_unreadable(path):
+        if reason := why_unreadable(path) or self._why_not_main(path):
             return reason
         rows = [] if is_csv(path) else head_of(path)
         lacking = {
@@ -178,6 +179,15 @@ class Tables:
             return f"is not one of {owner}'s files; it is closest to {title}, but lacks {lacks}"
         kinds = ", ".join(dict.fromkeys(spec.title for spec in self.specs if spec.csv == is_csv(path)))
         return f"is not one of {owner}'s files; its fields fit none of these kinds: {kinds}"
+
+    def _why_not_main(self, path: Path) -> str:
+        """Return why a file that looks like `main` cannot be read as that; empty if it does not look so."""
+        try:
+            faults = self.main.read(path).faults if self.main_files(path) else ()
+        except InputError as error:
+            return str(error).removeprefix(f"{path}: ")
+        lines = [f"line {fault.line}: {fault.message}" for fault in faults]
+        return f"has no good row of {self.main.title}: {lines[0]}" if lines else ""
 
     def files_of(self, path: Path) -> dict[Path, TableSpec[Any]]:
         """Return the recognised files below a folder, sorted, with their kinds; or the file itself."""
@@ -270,13 +280,15 @@ def why_unreadable(path: Path) -> str:
     """Return why a file cannot be read at all, as any kind; empty if it may be readable."""
     try:
         with path.open("rb") as file:
-            start = file.read(4)
+            start = file.read(_START)
         if not start:
             return "is empty"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
     if what := next((what for mark, what in _NOT_TEXT.items() if start.startswith(mark)), ""):
         return what
+    if start.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        return "is a web page (HTML), perhaps of a download; save the file itself"
     separator = other_separator(header_of(path)) if is_csv(path) else ""
     return f"columns are separated by {separator}; save it as CSV with commas" if separator else ""
 

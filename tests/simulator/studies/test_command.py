@@ -187,6 +187,24 @@ async def test_a_bonus_is_a_score_summed_over_sets(office, tmp_path):
     assert (tmp_path / "pay" / "bonus.csv").read_text(encoding="utf-8") == "ben,1.50\n"
 
 
+async def test_half_a_cent_is_rounded_up_for_everybody(office, tmp_path):
+    desk, study = office.desk(participants=8), office.study(participants=8)
+    for name, value in {"anna": 0.5, "ben": 1.5, "carla": 0.01}.items():
+        admission = await desk.admit({"PROLIFIC_PID": name})
+        await desk.start_set(admission.participant)
+        score = Score(episode_id=office.play(study, admission), metric="right", value=value, version="1")
+        office.log.put(score)
+        await desk.complete_set(admission.participant)
+    office.log.flush()
+    owed = payment_of(desk, office.reader, metric="right", amount=0.37)  # 0.185, 0.555 and 0.0037
+    assert owed.bonus == {"anna": 0.19, "ben": 0.56}
+    owed.write(tmp_path)
+    assert (tmp_path / "bonus.csv").read_text(encoding="utf-8") == "anna,0.19\nben,0.56\n"
+    # What an earlier call wrote is not left to be submitted.
+    payment_of(desk, office.reader).write(tmp_path)
+    assert [file.name for file in tmp_path.glob("*.csv")] == ["approve.csv"]
+
+
 @pytest.mark.parametrize(
     "called",
     [

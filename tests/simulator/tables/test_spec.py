@@ -132,6 +132,7 @@ def test_rows_that_are_there_twice_are_left_out_or_kept(tmp_path: Path, repeats:
         (gzip.compress(b'{"id": 1, "word": "x"}', mtime=0), "is compressed (gzip); unpack it first"),
         (b"PK\x03\x04rest", "is a zip archive or a spreadsheet; unpack it, or save it as CSV UTF-8"),
         ('{"id": 1, "word": "x"}'.encode("utf-16"), "is UTF-16, not UTF-8; save it as UTF-8"),
+        (b"\n\n<!DOCTYPE html><title>x", "is a web page (HTML), perhaps of a download; save the file itself"),
     ],
 )
 def test_a_file_that_is_no_text_says_what_to_do(tmp_path: Path, content: bytes, message: str) -> None:
@@ -139,6 +140,12 @@ def test_a_file_that_is_no_text_says_what_to_do(tmp_path: Path, content: bytes, 
     path.write_bytes(content)
     assert TABLES.read_all([path], problems, owner="Askback") == {}
     assert problems.unreadable == [f"{path}: {message}"]
+
+
+def test_a_named_file_without_a_field_of_the_main_kind_says_which(tmp_path: Path) -> None:
+    path, problems = write(tmp_path / "a.jsonl", {"word": "x"}, {"word": "y"}), Problems()
+    assert TABLES.read_all([path], problems, owner="Askback") == {}
+    assert problems.unreadable == [f"{path}: has no good row of words: line 1: id is missing"]
 
 
 def test_a_first_row_may_be_longer_than_what_is_read_of_a_file(tmp_path: Path) -> None:

@@ -187,12 +187,15 @@ def test_several_thresholds_in_one_run_are_refused_as_such(call, tmp_path):
 def test_what_cannot_be_read_ends_with_1(call, tmp_path):
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "other.json").write_text('[{"a": 1}]')
-    result = call("score", tmp_path / "empty.csv", tmp_path / "other.json", tmp_path / "none.csv")
+    (tmp_path / "pairs.csv").write_text("id,environment_short,ambiguity_type,amb_shortlist\n1,mug,safety,\n")
+    names = ("empty.csv", "other.json", "none.csv", "pairs.csv")
+    result = call("score", *(tmp_path / name for name in names))
     assert result.exit_code == 1
     for message in (
         "empty.csv: is empty",
         "other.json: is not one of AmbiK's files",
         "none.csv: there is no such",
+        "pairs.csv: no column environment_full, unambiguous_direct, ambiguous_task;",
     ):
         assert message in result.stderr
 

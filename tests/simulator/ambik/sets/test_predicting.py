@@ -165,6 +165,11 @@ def test_raw_tokens_that_come_back_twice_count_twice(make_decision: MakeDecision
     assert twice.help and twice.predicted == ("take the glass mug",)
     assert not outcome(decision, at(0.6), raw).help
     assert not outcome(decision, at(0.8), replace(raw, tokens="merged")).help
+    # A token of no option counts, too: KnowNo's set consists of tokens.
+    word = (("A", math.log(0.6)), ("Option", math.log(0.3)), ("B", math.log(0.1)))
+    once = outcome(replace(decision, tokens=word), at(0.75), raw)
+    assert once.help and once.predicted == ("take the glass mug",)
+    assert not outcome(replace(decision, tokens=word), at(0.65), raw).help
 
 
 def test_who_needs_no_threshold(make_decision: MakeDecision) -> None:
