@@ -1,4 +1,4 @@
-"""Layout of figures, shared by the interactive and the printed drawing."""
+"""Layout of figures: the grid of panels, ranges and ticks of axes, the order of names, breaks of texts."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from simulator.figures.look import Stroke, strokes
 from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Range, Stacked, extent
 
-GROUP: Final = 0.82
-"""Width of a group of bars, in distances between categories."""
-SINGLE: Final = 0.62
-"""Width of the only bar of a category, in the same unit."""
 LABEL: Final = 14
 """Letters per line of a category's name below its bars."""
 SIDE_LABEL: Final = 32
@@ -35,27 +30,11 @@ class Entry(NamedTuple):
 
     Attributes:
         kind: type of its first mark: Line, Bars, Stacked or Level.
-        band: whether any of its lines has an interval.
     """
 
     name: str
     kind: type[Mark]
     stroke: Stroke
-    band: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Boxes:
-    """The bars of one mark; x positions and widths count categories (0, 1, …).
-
-    Attributes:
-        bottom: the value at which each bar starts.
-    """
-
-    mark: Bars | Stacked
-    x: tuple[float, ...]
-    bottom: tuple[float, ...]
-    width: float
 
 
 def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
@@ -91,51 +70,20 @@ def _columns(figure: Figure, most: int) -> int:
 def legend(figure: Figure) -> tuple[Entry, ...]:
     """Return the entries of the legend in order of appearance, levels last."""
     marks: dict[str, Mark] = {}
-    banded: dict[str, bool] = {}
     for mark in (mark for panel in figure.panels for mark in panel.marks):
         marks.setdefault(mark.name, mark)
-        banded[mark.name] = banded.get(mark.name, False) or (isinstance(mark, Line) and mark.low is not None)
     series = [mark for mark in marks.values() if not isinstance(mark, Level)]
     levels = [mark for mark in marks.values() if isinstance(mark, Level)]
     by_name = strokes((mark.name, mark.colour, getattr(mark, "style", "solid")) for mark in series)
     for level in levels:
         by_name[level.name] = Stroke(level.colour or "muted", "circle", "dotted", False)
-    return tuple(
-        Entry(mark.name, type(mark), by_name[mark.name], banded[mark.name]) for mark in (*series, *levels)
-    )
+    return tuple(Entry(mark.name, type(mark), by_name[mark.name]) for mark in (*series, *levels))
 
 
 def categories(panel: Panel) -> tuple[str, ...]:
     """Return the categories of a panel's bars in order of appearance; empty for lines."""
     marks = (mark for mark in panel.marks if isinstance(mark, Bars | Stacked))
     return tuple(dict.fromkeys(category for mark in marks for category in mark.categories))
-
-
-def boxes(panel: Panel) -> tuple[Boxes, ...]:
-    """Return the bars of a panel, grouped side by side or stacked."""
-    place = {category: number for number, category in enumerate(categories(panel))}
-    marks = [mark for mark in panel.marks if isinstance(mark, Bars | Stacked)]
-    grouped = [mark for mark in marks if isinstance(mark, Bars)]
-    width = GROUP / len(grouped) if len(grouped) > 1 else SINGLE
-    top = dict.fromkeys(place, 0.0)
-    places = []
-    for number, mark in enumerate(marks):
-        offset = (number - (len(grouped) - 1) / 2) * width if isinstance(mark, Bars) else 0
-        centres = tuple(place[category] + offset for category in mark.categories)
-        bottoms = tuple(top[category] for category in mark.categories)
-        if isinstance(mark, Stacked):
-            for category, share in zip(mark.categories, mark.y, strict=True):
-                top[category] += share
-        places.append(Boxes(mark, centres, bottoms, width))
-    return tuple(places)
-
-
-def whiskers(mark: Line | Bars) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-    """Return the lengths of the interval below and above each value; None if the mark has no intervals."""
-    if mark.low is None or mark.high is None:
-        return None
-    below = tuple(max(y - low, 0) for y, low in zip(mark.y, mark.low, strict=True))
-    return below, tuple(max(high - y, 0) for y, high in zip(mark.y, mark.high, strict=True))
 
 
 def y_range(panel: Panel) -> Range:
@@ -158,9 +106,7 @@ def y_window(panel: Panel) -> Range:
 
 
 def x_window(panel: Panel) -> Range:
-    """Return the visible part of the x axis."""
-    if named := categories(panel):
-        return -0.56, len(named) - 0.44
+    """Return the visible part of the x axis of lines."""
     if panel.x_range is not None:
         low, high = panel.x_range
     else:

@@ -61,13 +61,12 @@ def run_names() -> list[str]:
 def undrawn() -> Any:
     """Write no pictures: none is compared, and they take most of the time."""
 
-    def savefig(figure: Any, target: Any, *arguments: Any, **named: Any) -> None:
-        if hasattr(target, "write"):
-            target.write(b"")
-        else:
-            Path(target).write_bytes(b"")
-
-    return mock.patch("matplotlib.figure.Figure.savefig", savefig)
+    return mock.patch.multiple(
+        "vl_convert",
+        vegalite_to_svg=mock.Mock(return_value="<svg></svg>"),
+        svg_to_png=mock.Mock(return_value=b""),
+        svg_to_pdf=mock.Mock(return_value=b""),
+    )
 
 
 def refuse_sentences(figures: Figures) -> None:
