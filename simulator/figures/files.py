@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from logs.codebook import guard_cell
 from simulator.errors import InputError
-from simulator.figures.geometry import grid
+from simulator.figures.geometry import column_count
 from simulator.figures.look import DARK, FONT, LIGHT
 from simulator.figures.printed import figure_svg, to_pdf, to_png, vega_js
 from simulator.figures.spec import Figure, Level, Line, Mark
@@ -94,7 +94,7 @@ def html_text(figure: Figure) -> str:
         figure=figure,
         data=data,
         script=vega_js(),
-        columns=grid(figure)[1],
+        columns=column_count(figure),
         used=used,
         table=table,
         light=LIGHT,

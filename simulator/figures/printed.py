@@ -11,11 +11,14 @@ import struct
 import zlib
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Final
 
+from simulator.errors import InputError
 from simulator.figures.look import LIGHT
 from simulator.figures.spec import Figure
 from simulator.figures.vega import to_vega_lite
+from simulator.output_files import write_atomically
 
 DPI: Final = 300
 _INCH, _POINTS = 2.54, 72
@@ -57,6 +60,21 @@ def to_pdf(svg: str, width: float) -> bytes:
     plain = re.sub(' font-weight="[^"]*"', "", _set_size(svg, _points(width)))
     pdf: bytes = vl_convert.svg_to_pdf(plain)
     return _OPACITIES.sub(lambda match: b"".join(sorted(match[0].splitlines(keepends=True))), pdf)
+
+
+def save_picture(path: Path, svg: str, csv: str, width: float, caption: str) -> Path:
+    """Write a picture as ``.svg``, ``.png`` or ``.csv``, by the path's suffix, and return the path.
+
+    Raises:
+        InputError: if the suffix is another one, or the file cannot be written.
+    """
+    if path.suffix == ".svg":
+        return write_atomically(path, svg)
+    if path.suffix == ".csv":
+        return write_atomically(path, csv)
+    if path.suffix == ".png":
+        return write_atomically(path, to_png(svg, width, caption))
+    raise InputError(f"{path}: the name of the diagram must end in .svg, .png or .csv")
 
 
 def svg_text(

@@ -10,20 +10,14 @@ from typing import Any, Final
 from simulator.figures.geometry import (
     LABEL,
     SIDE_LABEL,
-    all_equal,
     categories,
-    grid,
+    column_count,
     has_horizontal_bars,
-    last_in_column,
     legend,
     panel_height,
     text_width,
     wrap,
-    x_ticks,
-    x_window,
     y_range,
-    y_ticks,
-    y_window,
 )
 from simulator.figures.look import BOX, DASHES, FONT, LIGHT, MARKERS, RULE, Look, print_font, text_on
 from simulator.figures.spec import Bars, Figure, Level, Line, Panel, Stacked
@@ -60,7 +54,7 @@ def to_vega_lite(figure: Figure, look: Look = LIGHT, width: float | None = None)
     A page's chart is as wide as its element, shows values on hover, and hides what is clicked in its legend;
     the page sets title and caption in its own type. A chart for print has its title and about `width` pixels.
     """
-    columns = grid(figure, most=4 if width is None else max(int(width / _NARROWEST), 1))[1]
+    columns = column_count(figure, most=4 if width is None else max(int(width / _NARROWEST), 1))
     labels = _labels_width(figure, columns)
     panel_width = None if width is None else max((width - labels) / columns, _LEAST)
     numbers = range(len(figure.panels))
@@ -220,7 +214,7 @@ def _bars(figure: Figure, panel: Panel, look: Look) -> tuple[list[Spec], list[Sp
     if tops:
         text = {value: {"field": "middle"}, "text": {"field": "share"}, "color": _expression("datum.ink")}
         layers.append({"mark": {"type": "text", "aria": False}, "encoding": text})
-    if y_window(panel)[0] < 0:
+    if y_range(panel)[0] < 0:
         zero = {place: None, value: {"datum": 0}, "color": {"value": look.axis}}
         layers.append({"mark": {"type": "rule", "aria": False}, "encoding": zero})
     return rows, layers
@@ -246,23 +240,29 @@ def _axes(figure: Figure, number: int, columns: int) -> tuple[Spec, Spec]:
     """Return a panel's axis of places (categories, or x of lines), and that of values."""
     panel, horizontal = figure.panels[number], has_horizontal_bars(figure)
     below = [panel.y_label if horizontal else panel.x_label for panel in figure.panels]
-    label_below = last_in_column(figure, number, columns) or not all_equal(below)
+    label_below = number + columns >= len(figure.panels) or len({*below}) > 1
     labelled = number % columns == 0 or not _share_values(figure)
-    ticks = y_ticks(panel)
+    padding = {} if categories(panel) else {"padding": 6}
     axis: Spec = {"labels": labelled, "ticks": labelled, "tickCount": 5, "format": "~r"}
-    if ticks is not None:
-        axis |= {"values": ticks[:: 2 if horizontal else 1], "format": ".2f"}
+    if panel.y_range == (0, 1):
+        # Chance is often one half.
+        axis |= {"values": [0, 0.5, 1] if horizontal else [0, 0.25, 0.5, 0.75, 1], "format": ".2f"}
     values = {
         "field": "value",
         "type": "quantitative",
         "title": (panel.y_label if (label_below if horizontal else labelled) else "") or None,
-        "scale": {"domain": y_window(panel), "nice": False, "zero": False},
+        "scale": {"domain": y_range(panel), "nice": panel.y_range is None, **padding},
         "axis": axis,
     }
     places: Spec = {"title": (panel.x_label if horizontal or label_below else "") or None}
     if not categories(panel):
-        scale: Spec = {"domain": x_window(panel), "nice": False, "zero": False}
-        axis = {"grid": False, "tickCount": 5, "values": x_ticks(panel), "format": "~r"}
+        whole = all(isinstance(x, int) for mark in panel.marks if isinstance(mark, Line) for x in mark.x)
+        axis = {"grid": False, "tickCount": 5, "tickMinStep": int(whole), "format": "~r"}
+        if panel.x_ticks:
+            axis["values"] = panel.x_ticks
+        scale: Spec = {"nice": False, "zero": False, **padding}
+        if panel.x_range:
+            scale["domain"] = panel.x_range
         return places | {"field": "x", "type": "quantitative", "scale": scale, "axis": axis}, values
     lines = {name: wrap(name, SIDE_LABEL if horizontal else LABEL) for name in categories(panel)}
     axis = {"ticks": False, "labelPadding": 6, "labelOverlap": False}
@@ -328,7 +328,7 @@ def _width_name(figure: Figure) -> str:
 
 
 def _share_values(figure: Figure) -> bool:
-    return all_equal([(panel.y_label, y_range(panel)) for panel in figure.panels])
+    return len({(panel.y_label, y_range(panel)) for panel in figure.panels}) == 1
 
 
 def _labels_width(figure: Figure, columns: int) -> float:
@@ -338,7 +338,7 @@ def _labels_width(figure: Figure, columns: int) -> float:
         names = {name for panel in figure.panels for name in categories(panel)}
         longest = max(text_width(line) for name in names for line in wrap(name, SIDE_LABEL))
         return gaps + _AXIS + _LETTER * longest
-    longest = max(len(f"{end:.0f}") for panel in figure.panels for end in y_window(panel))
+    longest = max(len(f"{end:.0f}") for panel in figure.panels for end in y_range(panel))
     return gaps + (_AXIS + _LETTER * max(longest + 1, 4)) * (1 if _share_values(figure) else columns)
 
 

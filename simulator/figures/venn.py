@@ -13,11 +13,9 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.errors import InputError
 from simulator.figures.files import COLUMN
 from simulator.figures.look import DARK, LIGHT, print_font
-from simulator.figures.printed import svg_text, to_png
-from simulator.output_files import write_atomically
+from simulator.figures.printed import save_picture, svg_text
 from simulator.stats import half_up
 
 _RADIUS: Final = 92.0
@@ -113,14 +111,7 @@ class Venn:
         Raises:
             InputError: if the suffix is another one, or the file cannot be written.
         """
-        path = Path(path)
-        if path.suffix == ".svg":
-            return write_atomically(path, self.svg().encode())
-        if path.suffix == ".csv":
-            return write_atomically(path, self.csv().encode())
-        if path.suffix == ".png":
-            return write_atomically(path, to_png(self.svg(), width, self.caption or self.title))
-        raise InputError(f"{path}: Venn diagrams are saved as .svg, .png or .csv; choose one of these")
+        return save_picture(Path(path), self.svg(), self.csv(), width, self.caption or self.title)
 
     def plain(self) -> dict[str, Any]:
         """Return name, title, caption and counts (area name -> count) as plain values."""

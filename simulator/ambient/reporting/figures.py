@@ -25,8 +25,7 @@ from simulator.errors import InputError
 from simulator.figures import Bars, Figure, Level, Panel, Table, Venn
 from simulator.figures.files import PAGE
 from simulator.figures.look import LIGHT, print_font
-from simulator.figures.printed import svg_text, to_png
-from simulator.output_files import write_atomically
+from simulator.figures.printed import save_picture, svg_text
 from simulator.stats import Interval
 
 _BINS: Final = 12
@@ -215,11 +214,5 @@ class FlowDiagram:
         Raises:
             InputError: if the suffix is another one or the file cannot be written.
         """
-        if path.suffix == ".csv":
-            counts = Table(["stage", "examples"], [[stage, count] for stage, count in self.plain().items()])
-            return write_atomically(path, counts.to_csv())
-        if path.suffix == ".svg":
-            return write_atomically(path, self.svg())
-        if path.suffix == ".png":
-            return write_atomically(path, to_png(self.svg(), PAGE, self.caption))
-        raise InputError(f"{path}: the name of the diagram must end in .svg, .png or .csv")
+        counts = Table(["stage", "examples"], [[stage, count] for stage, count in self.plain().items()])
+        return save_picture(path, self.svg(), counts.to_csv(), PAGE, self.caption)
