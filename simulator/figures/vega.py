@@ -38,7 +38,7 @@ _PAGE: Final = 900
 """Assumed width of a page's chart."""
 _LETTER, _LINE, _SIZE = 7.0, 17, 13
 """Mean width of a letter, height of a line of text, size of letters."""
-_AXIS, _SPACING, _MARGIN = 28, 14, 12
+_AXIS, _SPACING, _MARGIN = 28, 14, 20
 """Width of the title and ticks of an axis, between panels, right of the last panel."""
 _FAINT: Final = 0.18
 """Opacity of bands, and of bars in a second round of colours, which have an edge."""
@@ -101,10 +101,9 @@ def _panel(figure: Figure, number: int, columns: int, look: Look, width: float |
     else:
         rows, layers = _lines(figure, panel, look, assumed)
         *_, main, points = layers
-        # Hovering shows the nearest point; in print, points without a marker are left out.
+        # On pages, an edge that is not seen makes points easier to hit; in print, only markers are drawn.
         if width is None:
-            nearest = {"type": "point", "on": "pointerover", "nearest": True}
-            points["params"] = [{"name": f"nearest_{number}", "select": nearest}]
+            points["mark"] |= {"stroke": "transparent", "strokeWidth": 14, "clip": True}
         else:
             points["transform"] = [{"filter": "datum.marked"}]
     # The first panel has the legend of all.

@@ -106,6 +106,12 @@ def test_figures_follow_light_and_dark(filled: Any, open_page: Any) -> None:
     assert page.evaluate(turned)
     page.click("[data-act=appearance]")
     page.wait_for_function(f"!({turned})")
+    drawn = "document.querySelectorAll('.rs-chart .role-mark path').length"
+    before = page.evaluate(drawn)
+    page.click(".rs-chart .role-legend-label text >> nth=0")
+    page.wait_for_function(f"{drawn} < {before}")
+    page.click(".rs-chart .role-legend-label text >> nth=0")
+    page.wait_for_function(f"{drawn} === {before}")
 
 
 def test_outputs_are_sorted_by_keyboard_alone_and_blind(filled: Any, open_page: Any) -> None:
