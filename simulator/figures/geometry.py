@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from simulator.figures.look import Stroke, strokes
-from simulator.figures.spec import Bars, Figure, Level, Mark, Panel, Range, Stacked, extent
+from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Range, Stacked, extent
 
 LABEL: Final = 14
 """Letters per line of a category's name below its bars."""
@@ -16,6 +18,7 @@ SIDE_LABEL: Final = 32
 """Letters per line of a category's name to the left of its bars."""
 _ROOM: Final = (84, 160)
 """Letters of category names that fit under a single panel, and under a row of panels."""
+_STEPS: Final = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 # A Chinese character with the punctuation that follows, or a word with the spaces that follow.
 _PIECES: Final = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\uff00-\uffef]*|[^\s\u3400-\u9fff]+\s*")
 
@@ -81,6 +84,18 @@ def y_range(panel: Panel) -> Range:
     values = panel.y_range or [y for mark in panel.marks for y in extent(mark)]
     low, high = min(values), max(values)
     return low, high if high > low else low + 1
+
+
+def x_ticks(panel: Panel) -> Sequence[float] | None:
+    """Return the x ticks of lines: the panel's, or the first and round numbers; None: Vega chooses."""
+    values = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x] + [*(panel.x_range or ())]
+    if panel.x_ticks is not None or not all(isinstance(x, int) for x in values):
+        return panel.x_ticks
+    first, last = int(min(values)), int(max(values))
+    step = next((step for step in _STEPS if (last - first) / step <= 5), None)
+    if step is None:
+        return None
+    return (first, *range(math.ceil((first + 0.6 * step) / step) * step, last + 1, step))
 
 
 def text_width(text: str) -> int:

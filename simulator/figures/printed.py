@@ -1,6 +1,6 @@
 """Pictures for print, drawn by vl-convert without a browser; equal values give equal bytes.
 
-Drawing the first one takes two seconds, so vl-convert is only imported when a file is written.
+vl-convert takes most of a second to draw its first picture, and is only imported when a file is written.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from simulator.figures.geometry import (
     panel_height,
     text_width,
     wrap,
+    x_ticks,
     y_range,
 )
 from simulator.figures.look import BOX, DASHES, FONT, LIGHT, MARKERS, RULE, Look, print_font, text_on
@@ -255,10 +256,9 @@ def _axes(figure: Figure, number: int, columns: int) -> tuple[Spec, Spec]:
     }
     places: Spec = {"title": (panel.x_label if horizontal or label_below else "") or None}
     if not categories(panel):
-        whole = all(isinstance(x, int) for mark in panel.marks if isinstance(mark, Line) for x in mark.x)
-        axis = {"grid": False, "tickCount": 5, "tickMinStep": int(whole), "format": "~r"}
-        if panel.x_ticks:
-            axis["values"] = panel.x_ticks
+        axis = {"grid": False, "tickCount": 5, "format": "~r"}
+        if ticks := x_ticks(panel):
+            axis["values"] = ticks
         scale: Spec = {"nice": False, "zero": False, **padding}
         if panel.x_range:
             scale["domain"] = panel.x_range

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.figures import Bars, Figure, Level, Line, Panel
-from simulator.figures.geometry import column_count, has_horizontal_bars, legend, text_width, wrap
+from simulator.figures.geometry import column_count, has_horizontal_bars, legend, text_width, wrap, x_ticks
 
 
 def panel(*marks: Line | Bars | Level, title: str = "", **more: object) -> Panel:
@@ -28,6 +28,20 @@ def test_bars_lie_where_their_names_have_no_room_under_them(lying: Figure, group
 
 def test_the_legend_has_every_name_once_and_levels_last(multiples: Figure) -> None:
     assert [entry.name for entry in legend(multiples)] == ["people", "oracle", "chance"]
+
+
+@pytest.mark.each(
+    ("x", "ticks"),
+    [
+        (range(1, 21), (1, 5, 10, 15, 20)),
+        (range(4), (0, 1, 2, 3)),
+        ([0, 50, 100], (0, 20, 40, 60, 80, 100)),
+        ([0.5, 1.5], None),
+        ([0, 10**7], None),
+    ],
+)
+def test_ticks_at_round_numbers(x: list[int], ticks: tuple[int, ...] | None) -> None:
+    assert x_ticks(panel(Line("a", x, [0] * len(x)))) == ticks
 
 
 def test_texts_are_wrapped_at_spaces_and_between_chinese_characters() -> None:
