@@ -17,7 +17,7 @@ from simulator.errors import InputError
 from simulator.figures.geometry import column_count
 from simulator.figures.look import DARK, FONT, LIGHT
 from simulator.figures.printed import figure_svg, to_pdf, to_png, vega_js
-from simulator.figures.spec import Figure, Level, Line, Mark
+from simulator.figures.spec import Figure, points
 from simulator.figures.vega import to_vega_lite
 from simulator.output_files import write_atomically
 
@@ -59,7 +59,7 @@ def rows(figure: Figure) -> list[dict[str, Any]]:
     long_form = []
     for panel in figure.panels:
         for mark in panel.marks:
-            for values in _points(mark):
+            for values in points(mark):
                 point = {"panel": panel.title, "series": mark.name, **values}
                 long_form.append({heading: point.get(heading) for heading in HEADINGS})
     return long_form
@@ -118,16 +118,3 @@ def _print_figure(figure: Figure, width: float) -> str:
     if not 4 <= width <= 100:
         raise InputError(f"a figure of {width:g} cm cannot be drawn; choose a width from 4 to 100 cm")
     return figure_svg(figure, width)
-
-
-def _points(mark: Mark) -> list[dict[str, Any]]:
-    if isinstance(mark, Level):
-        return [{"y": mark.y}]
-    heading, places = ("x", mark.x) if isinstance(mark, Line) else ("category", mark.categories)
-    columns: dict[str, Any] = {heading: places, "y": mark.y}
-    for name in ("low", "high"):
-        if getattr(mark, name, None) is not None:
-            columns[name] = getattr(mark, name)
-    if mark.n is not None:
-        columns["n"] = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

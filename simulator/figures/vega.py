@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simulator.figures.geometry import (
@@ -21,7 +21,7 @@ from simulator.figures.geometry import (
     y_range,
 )
 from simulator.figures.look import BOX, DASHES, FONT, LIGHT, MARKERS, RULE, Look, print_font, text_on
-from simulator.figures.spec import Bars, Figure, Level, Line, Panel, Stacked
+from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked, points
 from simulator.stats import half_up
 
 Spec = dict[str, Any]
@@ -101,12 +101,12 @@ def _panel(figure: Figure, number: int, columns: int, look: Look, width: float |
         main = layers[0]
     else:
         rows, layers = _lines(figure, panel, look, assumed)
-        *_, main, points = layers
+        *_, main, dots = layers
         # On pages, an edge that is not seen makes points easier to hit; in print, only markers are drawn.
         if width is None:
-            points["mark"] |= {"stroke": "transparent", "strokeWidth": 14, "clip": True}
+            dots["mark"] |= {"stroke": "transparent", "strokeWidth": 14, "clip": True}
         else:
-            points["transform"] = [{"filter": "datum.marked"}]
+            dots["transform"] = [{"filter": "datum.marked"}]
     # The first panel has the legend of all.
     if number == 0 and len(entries) > 1:
         main["encoding"]["color"] = colour | {"legend": _legend(figure, look, columns, width is None)}
@@ -115,7 +115,7 @@ def _panel(figure: Figure, number: int, columns: int, look: Look, width: float |
             main["params"] = [{"name": "hidden", "select": point, "bind": "legend"}]
     if levels := [mark for mark in panel.marks if isinstance(mark, Level)]:
         rule = {"type": "rule", "strokeDash": DASHES["dotted"], "strokeWidth": 1.6}
-        data = {"values": [{"series": level.name, "value": level.y} for level in levels]}
+        data = {"values": [{"series": level.name, "y": level.y} for level in levels]}
         layers.append({"data": data, "mark": rule, "encoding": {place: None}})
     if width is None and len(entries) > 1:
         shown = {"filter": {"not": {"param": "hidden", "empty": False}}}
@@ -149,11 +149,7 @@ def _lines(figure: Figure, panel: Panel, look: Look, width: float) -> tuple[list
         # Curves with many points have markers at some of them only, each curve at different ones.
         step = max(round(len(mark.x) / (width / _MARKED)), 1)
         marked = range(order.index(mark.name) % step, len(mark.x), step)
-        values = _rows(mark, [f"{x:.10g}" for x in mark.x])
-        rows += (
-            row | {"x": x, "marked": int(number in marked)}
-            for number, (x, row) in enumerate(zip(mark.x, values, strict=True))
-        )
+        rows += (row | {"marked": int(number in marked)} for number, row in enumerate(_rows(mark)))
     dashes = _choose({name: DASHES[stroke.dash] for name, stroke in strokes.items()}, "datum.series")
     markers = _choose({name: MARKERS[stroke.marker] for name, stroke in strokes.items()}, "datum.series")
     point = {"type": "point", "filled": True, "size": 60, "stroke": look.ground, "strokeWidth": 0.8}
@@ -186,12 +182,12 @@ def _bars(figure: Figure, panel: Panel, look: Look) -> tuple[list[Spec], list[Sp
             "edge": colour if stroke.hatched else look.ground,
             "thick": int(stacked or stroke.hatched),
         }
-        for category, row in zip(mark.categories, _rows(mark, mark.categories), strict=True):
-            rows.append({"category": category, "start": tops[category], **row, **filling})
+        for row in _rows(mark):
+            rows.append({"start": tops[row["category"]], **row, **filling})
             if stacked:
-                share, start = row["value"], tops[category]
-                tops[category] = start + share
-                rows[-1] |= {"value": tops[category], "middle": start + share / 2, "ink": text_on(colour)}
+                share, start = row["y"], tops[row["category"]]
+                tops[row["category"]] = start + share
+                rows[-1] |= {"y": start + share, "middle": start + share / 2, "ink": text_on(colour)}
                 rows[-1]["share"] = half_up(share) if share >= 0.08 else ""
     names = [mark.name for mark in marks if isinstance(mark, Bars)]
     scale = {"domain": names, "paddingInner": 0.08}
@@ -220,17 +216,14 @@ def _bars(figure: Figure, panel: Panel, look: Look) -> tuple[list[Spec], list[Sp
     return rows, layers
 
 
-def _rows(mark: Line | Bars | Stacked, places: Sequence[str]) -> Iterator[Spec]:
-    """Yield the values of a mark, each with a line of text: its name, place, value, interval and n."""
-    counts = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
-    lows, highs = (getattr(mark, end, None) or (None,) * len(mark.y) for end in ("low", "high"))
-    for place, y, low, high, n in zip(places, mark.y, lows, highs, counts, strict=True):
-        tip = f"{mark.name} · {place}: {half_up(y, 3)}"
-        row = {"series": mark.name, "value": y}
-        if low is not None and high is not None:
-            tip += f" [{half_up(low, 3)}, {half_up(high, 3)}]"
-            row |= {"low": low, "high": high}
-        yield row | {"tip": tip if n is None else f"{tip} n={n}"}
+def _rows(mark: Mark) -> Iterator[Spec]:
+    """Yield the points of a mark, each with a line of text: its name, place, value, interval and n."""
+    for point in points(mark):
+        place = point["category"] if "category" in point else f"{point['x']:.10g}"
+        tip = f"{mark.name} · {place}: {half_up(point['y'], 3)}"
+        if "low" in point:
+            tip += f" [{half_up(point['low'], 3)}, {half_up(point['high'], 3)}]"
+        yield {"series": mark.name, "tip": f"{tip} n={point['n']}" if "n" in point else tip, **point}
 
 
 # ---- axes and legend
@@ -242,16 +235,19 @@ def _axes(figure: Figure, number: int, columns: int) -> tuple[Spec, Spec]:
     below = [panel.y_label if horizontal else panel.x_label for panel in figure.panels]
     label_below = number + columns >= len(figure.panels) or len({*below}) > 1
     labelled = number % columns == 0 or not _share_values(figure)
+    low, high = y_range(panel)
+    # Bars have room above them only; an automatic range is extended to round numbers.
     padding = {} if categories(panel) else {"padding": 6}
+    top = high + 0.03 * (high - low) * bool(categories(panel) and panel.y_range)
     axis: Spec = {"labels": labelled, "ticks": labelled, "tickCount": 5, "format": "~r"}
     if panel.y_range == (0, 1):
         # Chance is often one half.
         axis |= {"values": [0, 0.5, 1] if horizontal else [0, 0.25, 0.5, 0.75, 1], "format": ".2f"}
     values = {
-        "field": "value",
+        "field": "y",
         "type": "quantitative",
         "title": (panel.y_label if (label_below if horizontal else labelled) else "") or None,
-        "scale": {"domain": y_range(panel), "nice": panel.y_range is None, **padding},
+        "scale": {"domain": (low, top), "nice": panel.y_range is None, **padding},
         "axis": axis,
     }
     places: Spec = {"title": (panel.x_label if horizontal or label_below else "") or None}
@@ -348,19 +344,12 @@ def _title(text: str, look: Look, size: int, width: float) -> Spec:
 
 
 def _config(look: Look, font: str, size: int) -> Spec:
-    axis = {
-        "labelColor": look.muted,
-        "labelFontSize": size,
-        "labelLimit": 0,
-        "titleColor": look.muted,
-        "titleFontSize": size,
-        "titleFontWeight": "normal",
-        "titlePadding": 8,
-        "gridColor": look.line,
-        "domainColor": look.axis,
-        "tickColor": look.axis,
-        "tickSize": 4,
+    label = {"fill": look.muted, "fontSize": size}
+    return {
+        "font": font,
+        "style": {"guide-label": label, "guide-title": label | {"fontWeight": "normal"}},
+        "axis": {"gridColor": look.line, "domainColor": look.axis, "tickColor": look.axis, "labelLimit": 0},
+        "legend": {"labelColor": look.ink, "labelLimit": 0, "columnPadding": 16},
+        "text": {"fontSize": size - 1},
+        "view": {"stroke": None},
     }
-    names = {"labelColor": look.ink, "labelFontSize": size, "labelLimit": 0, "columnPadding": 16}
-    text = {"fontSize": size - 1}
-    return {"font": font, "axis": axis, "legend": names, "text": text, "view": {"stroke": None}}

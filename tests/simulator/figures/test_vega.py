@@ -41,7 +41,7 @@ def test_charts_of_pages_are_valid_and_fit_their_element(
     made = json.dumps(to_vega_lite(figure, look), allow_nan=False)
     chart = vl_convert.vegalite_to_vega(made, vl_version=VERSION, show_warnings=True)
     assert capfd.readouterr() == ("", "")
-    assert chart["config"]["axis"]["labelColor"] == look.muted
+    assert chart["config"]["style"]["guide-label"]["fill"] == look.muted
     (colours,) = (scale["range"] for scale in chart["scales"] if scale["name"] == "color")
     assert look.series["teal"] in colours
     (patch,) = chart["usermeta"]["embedOptions"]["patch"]
@@ -58,11 +58,11 @@ def test_every_number_is_there(figure: Figure) -> None:
         for mark in panel.marks:
             rows = [row for row in (*made["data"]["values"], *levels) if row["series"] == mark.name]
             if isinstance(mark, Level):
-                assert rows == [{"series": mark.name, "value": mark.y}]
+                assert rows == [{"series": mark.name, "y": mark.y}]
                 continue
             place, places = ("x", mark.x) if isinstance(mark, Line) else ("category", mark.categories)
             assert [row[place] for row in rows] == list(places)
-            assert [row["value"] - row.get("start", 0) for row in rows] == pytest.approx(list(mark.y))
+            assert [row["y"] - row.get("start", 0) for row in rows] == pytest.approx(list(mark.y))
             for end in ("low", "high"):
                 ends = getattr(mark, end, None)
                 assert ends is None or [row[end] for row in rows] == list(ends)

@@ -85,7 +85,7 @@ def test_continuations_have_a_histogram_whose_bars_are_all_continuations(log: Of
     (figure,) = (json.loads(plot["plot"]) for plot in shown["figures"])
     totals: Counter[str] = Counter()
     for row in figure["concat"][0]["data"]["values"]:
-        totals[row["series"]] += row["value"]
+        totals[row["series"]] += row["y"]
     assert set(totals.values()) == {6}
     assert list(totals)[-1].startswith("d ")
 
