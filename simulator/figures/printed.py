@@ -5,10 +5,9 @@ vl-convert takes most of a second to draw its first picture, and is only importe
 
 from __future__ import annotations
 
+import io
 import json
 import re
-import struct
-import zlib
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -44,12 +43,17 @@ def figure_svg(figure: Figure, width: float) -> str:
 def to_png(svg: str, width: float, caption: str) -> bytes:
     """Return an SVG as PNG of a width in centimetres at 300 dpi, with a caption in its metadata."""
     import vl_convert
+    from PIL import Image, PngImagePlugin
 
     ground = f'<rect width="100%" height="100%" fill="{LIGHT.ground}"/>'
-    png: bytes = vl_convert.svg_to_png(_set_size(svg, _points(width), head=ground), ppi=DPI)
-    texts = (b"tEXt", b"Software\0Askback"), (b"iTXt", b"Description\0\0\0\0\0" + caption.encode())
-    # The signature and the chunk with the size have 33 bytes; texts may follow.
-    return b"".join([png[:33], *(_chunk(kind, text) for kind, text in texts), png[33:]])
+    png = vl_convert.svg_to_png(_set_size(svg, _points(width), head=ground), ppi=DPI)
+    texts = PngImagePlugin.PngInfo()
+    texts.add_text("Software", "Askback")
+    texts.add_itxt("Description", caption)
+    out = io.BytesIO()
+    # Without transparency, the file is several times smaller.
+    Image.open(io.BytesIO(png)).convert("RGB").save(out, "png", pnginfo=texts, dpi=(DPI, DPI))
+    return out.getvalue()
 
 
 def to_pdf(svg: str, width: float) -> bytes:
@@ -111,7 +115,3 @@ def _set_size(svg: str, width: float, unit: str = "", head: str = "") -> str:
 
 def _points(centimetres: float) -> float:
     return centimetres / _INCH * _POINTS
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
