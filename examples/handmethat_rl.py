@@ -35,6 +35,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import Tensor, nn
 
+from simulator.figures import Figure, Line, Panel, save
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.discrete import (
     COMMAND_VERBS,
@@ -316,11 +317,6 @@ def make_learner(name: str, tasks: Sequence[Any], mode: str, seed: int, envs: in
 
 def draw(curves: dict[str, Sequence[tuple[int, int]]], count: int, out: Path, title: str) -> None:
     """Draw the learning curves with 95 % intervals to `out`, and write them as CSV next to it."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     shares = [
         (name, step, wilson(solved, count)) for name, points in curves.items() for step, solved in points
     ]
@@ -329,14 +325,11 @@ def draw(curves: dict[str, Sequence[tuple[int, int]]], count: int, out: Path, ti
         columns=["learner", "steps", "success", "low", "high", "episodes"],
     )
     frame.to_csv(out.with_suffix(".csv"), index=False, float_format="%.4f", lineterminator="\r\n")
-    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
-    for name, curve in frame.groupby("learner", sort=False):
-        axes.plot(curve["steps"], 100 * curve["success"], marker=".", label=name)
-        axes.fill_between(curve["steps"], 100 * curve["low"], 100 * curve["high"], alpha=0.2)
-    axes.set(xlabel="commands given while learning", ylabel="success, %", ylim=(0, 100), title=title)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(out, dpi=120)
+    lines = [
+        Line(str(name), curve["steps"], curve["success"], curve["low"], curve["high"], n=count)
+        for name, curve in frame.groupby("learner", sort=False)
+    ]
+    save(Figure("learning", title, [Panel("", "commands given while learning", "success", lines)]), out)
 
 
 def main() -> None:

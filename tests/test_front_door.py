@@ -25,7 +25,7 @@ from simulator.handmethat.players.robots import ExpertRobot, RandomRobot
 from simulator.studies.known import builtin_studies
 from simulator.studies.material import material_of
 
-HEAVY = ("gradio", "langgraph", "matplotlib", "numpy", "openai", "scipy", "torch")
+HEAVY = ("gradio", "langgraph", "numpy", "openai", "scipy", "torch", "vl_convert")
 PLAYING = ("gradio", "langgraph", "torch")
 LIGHT = {
     **dict.fromkeys(("--help", "run --help", "check --help", "check", "data list", "log list"), HEAVY),

@@ -1,17 +1,17 @@
-"""Figures: described as plain values, drawn by plotly for pages and by matplotlib for print.
+"""Figures: described as plain values, drawn as Vega-Lite charts on pages and in print.
 
 ::
 
     panel = Panel("", "example", "accuracy", [Line("people", x, y, low, high), Level(0.5, "chance")])
     figure = Figure("by-example", "Accuracy by example", [panel])
     save(figure, "by-example.svg")      # or .png, .html, .csv, .json
-    to_plotly(figure, dark=True)        # for a page that has plotly.js
+    to_vega_lite(figure)                # for a page that has vega-embed
 """
 
 from simulator.figures.files import save
-from simulator.figures.interactive import to_plotly
 from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked
 from simulator.figures.tables import Cell, Column, Table
+from simulator.figures.vega import to_vega_lite
 from simulator.figures.venn import Venn
 
 __all__ = [
@@ -27,5 +27,5 @@ __all__ = [
     "Table",
     "Venn",
     "save",
-    "to_plotly",
+    "to_vega_lite",
 ]

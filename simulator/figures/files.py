@@ -7,8 +7,6 @@ import io
 import json
 from base64 import b64encode
 from collections.abc import Callable
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,10 +14,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from logs.codebook import guard_cell
 from simulator.errors import InputError
-from simulator.figures.geometry import grid
-from simulator.figures.interactive import FONT, to_plotly
-from simulator.figures.look import DARK, LIGHT
-from simulator.figures.spec import Figure, Level, Line, Mark
+from simulator.figures.geometry import column_count
+from simulator.figures.look import DARK, FONT, LIGHT
+from simulator.figures.printed import figure_svg, to_pdf, to_png, vega_js
+from simulator.figures.spec import Figure, points
+from simulator.figures.vega import to_vega_lite
 from simulator.output_files import write_atomically
 
 COLUMN: Final = 8.5
@@ -42,9 +41,9 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     """
     path = Path(path)
     writers: dict[str, Callable[[], bytes]] = {
-        ".png": lambda: _print_figure(figure, "png", width),
-        ".svg": lambda: _print_figure(figure, "svg", width),
-        ".pdf": lambda: _print_figure(figure, "pdf", width),
+        ".png": lambda: to_png(_print_figure(figure, width), width, figure.caption or figure.title),
+        ".svg": lambda: _print_figure(figure, width).encode(),
+        ".pdf": lambda: to_pdf(_print_figure(figure, width), width),
         ".html": lambda: html_text(figure).encode(),
         ".csv": lambda: csv_text(figure).encode(),
         ".json": lambda: to_json(figure).encode(),
@@ -60,7 +59,7 @@ def rows(figure: Figure) -> list[dict[str, Any]]:
     long_form = []
     for panel in figure.panels:
         for mark in panel.marks:
-            for values in _points(mark):
+            for values in points(mark):
                 point = {"panel": panel.title, "series": mark.name, **values}
                 long_form.append({heading: point.get(heading) for heading in HEADINGS})
     return long_form
@@ -86,7 +85,7 @@ def html_text(figure: Figure) -> str:
     """Return a self-contained page with the figure, its caption and its numbers."""
     table = rows(figure)
     used = [heading for heading in HEADINGS if any(row[heading] is not None for row in table)]
-    drawings = {"light": to_plotly(figure), "dark": to_plotly(figure, dark=True)}
+    drawings = {"light": to_vega_lite(figure), "dark": to_vega_lite(figure, DARK)}
     # In a script element only its end tag and comments have a meaning; both start with "<".
     data = json.dumps(drawings, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     loader = PackageLoader("simulator.figures", ".")
@@ -94,8 +93,8 @@ def html_text(figure: Figure) -> str:
     page: str = environment.get_template("page.html.jinja").render(
         figure=figure,
         data=data,
-        plotly=_plotly_js(),
-        columns=grid(figure)[1],
+        script=vega_js(),
+        columns=column_count(figure),
         used=used,
         table=table,
         light=LIGHT,
@@ -107,7 +106,7 @@ def html_text(figure: Figure) -> str:
 
 def svg_address(figure: Figure) -> str:
     """Return a figure as an SVG image in a ``data:`` URL."""
-    return svg_data(_print_figure(figure, "svg", PAGE))
+    return svg_data(_print_figure(figure, PAGE).encode())
 
 
 def svg_data(svg: bytes) -> str:
@@ -115,31 +114,7 @@ def svg_data(svg: bytes) -> str:
     return "data:image/svg+xml;base64," + b64encode(svg).decode()
 
 
-def _print_figure(figure: Figure, format: Any, width: float) -> bytes:
-    # matplotlib takes most of a second to import, and only files for print need it.
-    from simulator.figures.printed import render
-
+def _print_figure(figure: Figure, width: float) -> str:
     if not 4 <= width <= 100:
         raise InputError(f"a figure of {width:g} cm cannot be drawn; choose a width from 4 to 100 cm")
-    return render(figure, format, width)
-
-
-def _points(mark: Mark) -> list[dict[str, Any]]:
-    if isinstance(mark, Level):
-        return [{"y": mark.y}]
-    heading, places = ("x", mark.x) if isinstance(mark, Line) else ("category", mark.categories)
-    columns: dict[str, Any] = {heading: places, "y": mark.y}
-    for name in ("low", "high"):
-        if getattr(mark, name, None) is not None:
-            columns[name] = getattr(mark, name)
-    if mark.n is not None:
-        columns["n"] = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-
-
-@cache
-def _plotly_js() -> str:
-    spec = find_spec("plotly")
-    if spec is None or spec.origin is None:
-        raise RuntimeError("plotly is not installed; run `pip install plotly`")
-    return (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    return figure_svg(figure, width)

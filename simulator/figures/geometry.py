@@ -1,4 +1,4 @@
-"""Layout of figures, shared by the interactive and the printed drawing."""
+"""Layout of figures: the grid of panels, the order of names, breaks of texts."""
 
 from __future__ import annotations
 
@@ -6,62 +6,34 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from simulator.figures.look import Stroke, strokes
 from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Range, Stacked, extent
 
-GROUP: Final = 0.82
-"""Width of a group of bars, in distances between categories."""
-SINGLE: Final = 0.62
-"""Width of the only bar of a category, in the same unit."""
 LABEL: Final = 14
 """Letters per line of a category's name below its bars."""
 SIDE_LABEL: Final = 32
 """Letters per line of a category's name to the left of its bars."""
 _ROOM: Final = (84, 160)
 """Letters of category names that fit under a single panel, and under a row of panels."""
-_MARGIN: Final = 0.03
 _STEPS: Final = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 # A Chinese character with the punctuation that follows, or a word with the spaces that follow.
 _PIECES: Final = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\uff00-\uffef]*|[^\s\u3400-\u9fff]+\s*")
-_QUARTERS: Final = (0, 0.25, 0.5, 0.75, 1)
 
 
 class Entry(NamedTuple):
-    """A name in the legend.
-
-    Attributes:
-        kind: type of its first mark: Line, Bars, Stacked or Level.
-        band: whether any of its lines has an interval.
-    """
+    """A name in the legend; `kind` is the type of its first mark: Line, Bars, Stacked or Level."""
 
     name: str
     kind: type[Mark]
     stroke: Stroke
-    band: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Boxes:
-    """The bars of one mark; x positions and widths count categories (0, 1, …).
-
-    Attributes:
-        bottom: the value at which each bar starts.
-    """
-
-    mark: Bars | Stacked
-    x: tuple[float, ...]
-    bottom: tuple[float, ...]
-    width: float
-
-
-def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
-    """Return the numbers of rows and columns: 1 column for horizontal bars, else as set or at most `most`."""
-    columns = 1 if has_horizontal_bars(figure) else _columns(figure, most)
-    return math.ceil(len(figure.panels) / columns), columns
+def column_count(figure: Figure, most: int = 4) -> int:
+    """Return the number of columns: 1 for horizontal bars, else as set or at most `most`."""
+    return 1 if has_horizontal_bars(figure) else _columns(figure, most)
 
 
 # Called several times for each panel of a drawing.
@@ -91,18 +63,14 @@ def _columns(figure: Figure, most: int) -> int:
 def legend(figure: Figure) -> tuple[Entry, ...]:
     """Return the entries of the legend in order of appearance, levels last."""
     marks: dict[str, Mark] = {}
-    banded: dict[str, bool] = {}
     for mark in (mark for panel in figure.panels for mark in panel.marks):
         marks.setdefault(mark.name, mark)
-        banded[mark.name] = banded.get(mark.name, False) or (isinstance(mark, Line) and mark.low is not None)
     series = [mark for mark in marks.values() if not isinstance(mark, Level)]
     levels = [mark for mark in marks.values() if isinstance(mark, Level)]
     by_name = strokes((mark.name, mark.colour, getattr(mark, "style", "solid")) for mark in series)
     for level in levels:
         by_name[level.name] = Stroke(level.colour or "muted", "circle", "dotted", False)
-    return tuple(
-        Entry(mark.name, type(mark), by_name[mark.name], banded[mark.name]) for mark in (*series, *levels)
-    )
+    return tuple(Entry(mark.name, type(mark), by_name[mark.name]) for mark in (*series, *levels))
 
 
 def categories(panel: Panel) -> tuple[str, ...]:
@@ -111,96 +79,23 @@ def categories(panel: Panel) -> tuple[str, ...]:
     return tuple(dict.fromkeys(category for mark in marks for category in mark.categories))
 
 
-def boxes(panel: Panel) -> tuple[Boxes, ...]:
-    """Return the bars of a panel, grouped side by side or stacked."""
-    place = {category: number for number, category in enumerate(categories(panel))}
-    marks = [mark for mark in panel.marks if isinstance(mark, Bars | Stacked)]
-    grouped = [mark for mark in marks if isinstance(mark, Bars)]
-    width = GROUP / len(grouped) if len(grouped) > 1 else SINGLE
-    top = dict.fromkeys(place, 0.0)
-    places = []
-    for number, mark in enumerate(marks):
-        offset = (number - (len(grouped) - 1) / 2) * width if isinstance(mark, Bars) else 0
-        centres = tuple(place[category] + offset for category in mark.categories)
-        bottoms = tuple(top[category] for category in mark.categories)
-        if isinstance(mark, Stacked):
-            for category, share in zip(mark.categories, mark.y, strict=True):
-                top[category] += share
-        places.append(Boxes(mark, centres, bottoms, width))
-    return tuple(places)
-
-
-def whiskers(mark: Line | Bars) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-    """Return the lengths of the interval below and above each value; None if the mark has no intervals."""
-    if mark.low is None or mark.high is None:
-        return None
-    below = tuple(max(y - low, 0) for y, low in zip(mark.y, mark.low, strict=True))
-    return below, tuple(max(high - y, 0) for y, high in zip(mark.y, mark.high, strict=True))
-
-
 def y_range(panel: Panel) -> Range:
-    """Return the panel's range of values, or one that includes all of them if it sets none."""
-    if panel.y_range is not None:
-        return panel.y_range
-    values = [y for mark in panel.marks for y in extent(mark)]
+    """Return the panel's range of values, or the least one that includes all of them if it sets none."""
+    values = panel.y_range or [y for mark in panel.marks for y in extent(mark)]
     low, high = min(values), max(values)
-    room = 0.06 * (high - low) or abs(high) or 1
-    has_bars = any(isinstance(mark, Bars) for mark in panel.marks)
-    return (low if has_bars and low == 0 else low - room), (high if has_bars and high == 0 else high + room)
+    return low, high if high > low else low + 1
 
 
-def y_window(panel: Panel) -> Range:
-    """Return the visible part of the value axis: the range with margins, but no margin below bars at 0."""
-    low, high = y_range(panel)
-    room = _MARGIN * (high - low)
-    on_axis = bool(categories(panel)) and low == 0
-    return (low if on_axis else low - room), high + room
-
-
-def x_window(panel: Panel) -> Range:
-    """Return the visible part of the x axis."""
-    if named := categories(panel):
-        return -0.56, len(named) - 0.44
-    if panel.x_range is not None:
-        low, high = panel.x_range
-    else:
-        values = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x]
-        low, high = min(values), max(values)
-    room = _MARGIN * (high - low) or 0.5
-    return low - room, high + room
-
-
-def x_ticks(panel: Panel) -> tuple[float, ...] | None:
-    """Return the x ticks of lines: the panel's, or the first and round numbers; None: the library chooses."""
-    if panel.x_ticks is not None:
-        return tuple(panel.x_ticks)
-    values = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x]
-    low, high = panel.x_range or (min(values), max(values))
-    if not all(isinstance(x, int) for x in (*values, low, high)):
-        return None
-    first, last = int(low), int(high)
+def x_ticks(panel: Panel) -> Sequence[float] | None:
+    """Return the x ticks of lines: the panel's, or the first and round numbers; None: Vega chooses."""
+    values = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x] + [*(panel.x_range or ())]
+    if panel.x_ticks is not None or not all(isinstance(x, int) for x in values):
+        return panel.x_ticks
+    first, last = int(min(values)), int(max(values))
     step = next((step for step in _STEPS if (last - first) / step <= 5), None)
     if step is None:
         return None
-    if step == 1:
-        return tuple(range(first, last + 1))
-    round_numbers = range(math.ceil((first + 0.6 * step) / step) * step, last + 1, step)
-    return (first, *round_numbers)
-
-
-def y_ticks(panel: Panel) -> tuple[float, ...] | None:
-    """Return quarters for a range from 0 to 1, where chance is often one half; None: the library chooses."""
-    return _QUARTERS if y_range(panel) == (0, 1) else None
-
-
-def all_equal(values: Sequence[object]) -> bool:
-    """Return True if all values are equal."""
-    return all(value == values[0] for value in values)
-
-
-def last_in_column(figure: Figure, number: int, columns: int) -> bool:
-    """Return True if there is no panel below this one."""
-    return number + columns >= len(figure.panels)
+    return (first, *range(math.ceil((first + 0.6 * step) / step) * step, last + 1, step))
 
 
 def text_width(text: str) -> int:

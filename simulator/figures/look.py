@@ -12,6 +12,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+FONT: Final = (
+    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, "PingFang SC", '
+    '"Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", "Source Han Sans SC", sans-serif'
+)
+"""Fonts of pages."""
+# Liberation Sans has Arial's widths: an SVG laid out with one reads the same with the other.
+_LATIN: Final = "Arial, Liberation Sans, DejaVu Sans, sans-serif"
+_CHINESE: Final = (
+    "Noto Sans CJK SC, Noto Sans CJK JP, Noto Sans SC, Source Han Sans SC, PingFang SC, Hiragino Sans GB, "
+    "Microsoft YaHei, WenQuanYi Micro Hei"
+)
 COLOURS: Final = ("teal", "clay", "blue", "gold", "plum", "rose", "grey", "ink")
 
 
@@ -75,8 +86,23 @@ DARK: Final = Look(
     },
 )
 
-MARKERS: Final = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
-DASHES: Final = ("solid", "dashed", "dotted")
+DASHES: Final = {"solid": [1, 0], "dashed": [6, 3], "dotted": [2, 2.5]}
+"""Name of a dash -> lengths of its strokes and gaps."""
+MARKERS: Final = {
+    "circle": "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
+    "square": "M-.9,-.9H.9V.9H-.9Z",
+    "diamond": "M0,-1.3L1.2,0L0,1.3L-1.2,0Z",
+    "triangle-up": "M0,-1.2L1.15,.9H-1.15Z",
+    "triangle-down": "M0,1.2L1.15,-.9H-1.15Z",
+    "cross": "M-.4,-1.2H.4V-.4H1.2V.4H.4V1.2H-.4V.4H-1.2V-.4H-.4Z",
+    "x": "M0,-.5L.7,-1.2L1.2,-.7L.5,0L1.2,.7L.7,1.2L0,.5L-.7,1.2L-1.2,.7L-.5,0L-1.2,-.7L-.7,-1.2Z",
+    "star": "M0,-1.5L.4,-.5L1.45,-.45L.6,.2L.9,1.2L0,.65L-.9,1.2L-.6,.2L-1.45,-.45L-.4,-.5Z",
+}
+"""Name of a marker -> its SVG path; all look equally large."""
+BOX: Final = "M-1.3,-1.3H1.3V1.3H-1.3Z"
+"""The path of bars in the legend."""
+RULE: Final = "M-2.8,0H2.8"
+"""The path of lines in the legend, below their marker."""
 
 _HEX: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
@@ -96,6 +122,11 @@ class Stroke(NamedTuple):
     hatched: bool
 
 
+def print_font(chinese: bool) -> str:
+    """Return fonts for print, in which a figure with Chinese has a single one for all its texts."""
+    return f"{_CHINESE}, {_LATIN}" if chinese else _LATIN
+
+
 def is_colour(text: str) -> bool:
     """Return True if a mark may have this colour: a name in `COLOURS`, ``muted``, or ``#rrggbb``."""
     return text in (*COLOURS, "muted") or bool(_HEX.fullmatch(text))
@@ -110,6 +141,7 @@ def strokes(series: Iterable[tuple[str, str | None, str]]) -> dict[str, Stroke]:
     series = list(series)
     taken = {colour for _, colour, _ in series}
     free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
+    dashes = [*DASHES]
     by_name: dict[str, Stroke] = {}
     assigned = 0
     for place, (name, colour, dash) in enumerate(series):
@@ -117,8 +149,8 @@ def strokes(series: Iterable[tuple[str, str | None, str]]) -> dict[str, Stroke]:
         if colour is None:
             cycle, index = divmod(assigned, len(free))
             colour, assigned = free[index], assigned + 1
-        cycled_dash = DASHES[(DASHES.index(dash) + cycle) % len(DASHES)]
-        by_name[name] = Stroke(colour, MARKERS[place % len(MARKERS)], cycled_dash, cycle % 2 == 1)
+        cycled_dash = dashes[(dashes.index(dash) + cycle) % len(dashes)]
+        by_name[name] = Stroke(colour, [*MARKERS][place % len(MARKERS)], cycled_dash, cycle % 2 == 1)
     return by_name
 
 

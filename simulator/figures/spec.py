@@ -252,6 +252,20 @@ def extent(mark: Mark) -> tuple[float, ...]:
     return (*from_zero, *mark.y, *(mark.low or ()), *(mark.high or ()))
 
 
+def points(mark: Mark) -> list[dict[str, Any]]:
+    """Return the values of a mark: x or category, y, and low, high and n if it has them."""
+    if isinstance(mark, Level):
+        return [{"y": mark.y}]
+    heading, places = ("x", mark.x) if isinstance(mark, Line) else ("category", mark.categories)
+    columns: dict[str, Any] = {heading: places, "y": mark.y}
+    for name in ("low", "high"):
+        if getattr(mark, name, None) is not None:
+            columns[name] = getattr(mark, name)
+    if mark.n is not None:
+        columns["n"] = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
 def _check_values(mark: Line | Bars | Stacked, length: int) -> None:
     """Raise `ValueError` if a field has another length than x, or a value is outside its interval."""
     low, high = getattr(mark, "low", None), getattr(mark, "high", None)

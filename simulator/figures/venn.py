@@ -13,10 +13,9 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.errors import InputError
 from simulator.figures.files import COLUMN
-from simulator.figures.look import DARK, LIGHT
-from simulator.output_files import write_atomically
+from simulator.figures.look import DARK, LIGHT, print_font
+from simulator.figures.printed import save_picture, svg_text
 from simulator.stats import half_up
 
 _RADIUS: Final = 92.0
@@ -81,7 +80,7 @@ class Venn:
         areas = "; ".join(f"{self.area_name(area)} {count}" for area, count in self.counts.items())
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
-            f'class="venn" font-family="inherit"><title>{escape(self.title)}</title>'
+            f'class="venn" font-family="{print_font(chinese=False)}"><title>{escape(self.title)}</title>'
             f"<desc>{escape(areas)}</desc>"
         ]
         for (x, y), colour in zip(_CENTRES, _COLOURS, strict=True):
@@ -91,12 +90,10 @@ class Venn:
                 f'stroke="{fill}" stroke-width="2"/>'
             )
         for (x, y, anchor), name in zip(_NAMES, self.sets, strict=True):
-            parts.append(_svg_text(x, y, name, look.ink, 15, anchor, bold=True))
+            parts.append(svg_text(x, y, name, look.ink, 15, anchor, bold=True))
         for area, (x, y) in _PLACES.items():
-            parts.append(_svg_text(x, y, str(self.counts[area]), look.ink, 17, "middle", bold=True))
-            parts.append(
-                _svg_text(x, y + 16, f"{half_up(100 * self.share(area), 1)} %", look.muted, 12, "middle")
-            )
+            parts.append(svg_text(x, y, str(self.counts[area]), look.ink, 17, bold=True))
+            parts.append(svg_text(x, y + 16, f"{half_up(100 * self.share(area), 1)} %", look.muted, 12))
         return "".join([*parts, "</svg>"])
 
     def csv(self) -> str:
@@ -114,59 +111,9 @@ class Venn:
         Raises:
             InputError: if the suffix is another one, or the file cannot be written.
         """
-        path = Path(path)
-        if path.suffix == ".svg":
-            return write_atomically(path, self.svg().encode())
-        if path.suffix == ".csv":
-            return write_atomically(path, self.csv().encode())
-        if path.suffix == ".png":
-            return write_atomically(path, _png(self, width))
-        raise InputError(f"{path}: Venn diagrams are saved as .svg, .png or .csv; choose one of these")
+        return save_picture(Path(path), self.svg(), self.csv(), width, self.caption or self.title)
 
     def plain(self) -> dict[str, Any]:
         """Return name, title, caption and counts (area name -> count) as plain values."""
         counts = {self.area_name(area): count for area, count in self.counts.items()}
         return {"name": self.name, "title": self.title, "caption": self.caption, "counts": counts}
-
-
-def _svg_text(
-    x: float, y: float, text: str, colour: str, size: int, anchor: str, *, bold: bool = False
-) -> str:
-    weight = ' font-weight="600"' if bold else ""
-    return (
-        f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{colour}" '
-        f'text-anchor="{anchor}"{weight}>{escape(text)}</text>'
-    )
-
-
-def _png(venn: Venn, width: float) -> bytes:
-    # matplotlib takes most of a second to import, and only PNG needs it.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Drawing
-    from matplotlib.patches import Circle
-
-    from simulator.figures.printed import DPI, INCH
-
-    inches = width / INCH
-    drawing = Drawing(figsize=(inches, inches * _HEIGHT / _WIDTH), dpi=DPI)
-    FigureCanvasAgg(drawing)
-    axes: Any = drawing.add_axes((0, 0, 1, 1))
-    axes.set_xlim(0, _WIDTH)
-    axes.set_ylim(_HEIGHT, 0)
-    axes.set_axis_off()
-    # Points of type per unit of the drawing.
-    scale = inches * 72 / _WIDTH
-    for centre, colour in zip(_CENTRES, _COLOURS, strict=True):
-        tint = LIGHT.colour(colour)
-        axes.add_patch(Circle(centre, _RADIUS, facecolor=tint, alpha=0.2, linewidth=0))
-        axes.add_patch(Circle(centre, _RADIUS, fill=False, edgecolor=tint, linewidth=2 * scale))
-    sides = {"start": "left", "end": "right", "middle": "center"}
-    for (x, y, anchor), name in zip(_NAMES, venn.sets, strict=True):
-        axes.text(x, y, name, ha=sides[anchor], fontsize=15 * scale, color=LIGHT.ink, weight="bold")
-    for area, (x, y) in _PLACES.items():
-        count, share = str(venn.counts[area]), f"{half_up(100 * venn.share(area), 1)} %"
-        axes.text(x, y, count, ha="center", fontsize=17 * scale, color=LIGHT.ink, weight="bold")
-        axes.text(x, y + 16, share, ha="center", fontsize=12 * scale, color=LIGHT.muted)
-    out = io.BytesIO()
-    drawing.savefig(out, format="png", facecolor=LIGHT.ground)
-    return out.getvalue()

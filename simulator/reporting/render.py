@@ -15,8 +15,7 @@ from rich.text import Text
 from simulator.errors import InputError
 from simulator.figures import Figure, Table, save
 from simulator.figures.files import svg_address, svg_data
-from simulator.figures.interactive import FONT
-from simulator.figures.look import DARK, LIGHT
+from simulator.figures.look import DARK, FONT, LIGHT
 from simulator.figures.tables import cell_text, escape_latex
 from simulator.output_files import write_atomically
 from simulator.reporting.section import Drawing, Report, Section, plain_values

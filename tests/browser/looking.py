@@ -45,7 +45,7 @@ def broken_rules(page: Any, rules: Mapping[str, Any] = _RULES) -> list[str]:
     page.evaluate(_STILL)
     # Plots that have not come yet are waited for, but not for ever.
     for _ in range(600):
-        if page.locator(".rs-chart:not(:has(.main-svg))").count() == 0:
+        if page.locator(".rs-chart:not(:has(svg.marks))").count() == 0:
             break
         page.wait_for_timeout(100)
     if not page.evaluate("'axe' in window"):

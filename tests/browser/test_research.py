@@ -62,7 +62,7 @@ def test_from_the_list_to_a_turn_and_back(runs, open_page):
     assert page.locator(".rs-sheet .body-cell a").all_inner_texts() == ["long"]
     page.click(".rs-sheet .body-cell a")
     page.wait_for_selector("h3 >> text=Success by number of provider responses")
-    page.wait_for_function("document.querySelectorAll('.rs-chart .main-svg').length >= 4")
+    page.wait_for_function("document.querySelectorAll('.rs-chart svg.marks').length >= 4")
     page.click(".rs-tabs >> text=Episodes")
     page.wait_for_selector(".rs-list a")
     assert page.locator(".rs-list a").count() == 8

@@ -56,7 +56,7 @@ def begin_sorting(page: Any, server: Any, rater: str, run: str) -> None:
 def test_from_a_run_to_a_token_and_back(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=tables")
-    page.wait_for_selector(".rs-chart .main-svg")
+    page.wait_for_selector(".rs-chart svg.marks")
     page.click(".rs-tabs >> text=Episodes")
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector(".bl-part >> text=Trial by trial")
@@ -85,27 +85,33 @@ def test_figures_of_chosen_runs(filled: Any, open_page: Any) -> None:
     page.goto(f"{filled.url}/research")
     choose_runs(page, "random", "tables", STUDY)
     page.click("button >> text=Report")
-    page.wait_for_selector(".rs-chart .main-svg")
+    page.wait_for_selector(".rs-chart svg.marks")
     page.click("button:has-text('Settings of the report')")
     page.get_by_label("actor").fill("offline/random=A coin")
     page.click("button:has-text('Apply')")
-    page.wait_for_selector(".rs-chart .legendtext:has-text('A coin')")
+    page.wait_for_selector(".rs-chart text:has-text('A coin')")
     with page.expect_download() as download:
         page.click("text=Tables (LaTeX)")
     text = download.value.path().read_text("utf-8")
     assert "tabular" in text and "A coin" in text
     page.reload()
-    page.wait_for_selector(".rs-chart .legendtext:has-text('A coin')")
+    page.wait_for_selector(".rs-chart text:has-text('A coin')")
 
 
 def test_figures_follow_light_and_dark(filled: Any, open_page: Any) -> None:
     page = open_page(scheme="dark").page
     page.goto(f"{filled.url}/research?run=random")
-    page.wait_for_selector(".rs-chart .legendtext")
-    turned = "getComputedStyle(document.querySelector('.rs-chart [data-testid=plotly]')).filter !== 'none'"
+    page.wait_for_selector(".rs-chart svg.marks text")
+    turned = "getComputedStyle(document.querySelector('.rs-chart [data-testid=altair]')).filter !== 'none'"
     assert page.evaluate(turned)
     page.click("[data-act=appearance]")
     page.wait_for_function(f"!({turned})")
+    drawn = "document.querySelectorAll('.rs-chart .role-mark path').length"
+    before = page.evaluate(drawn)
+    page.click(".rs-chart .role-legend-label text >> nth=0")
+    page.wait_for_function(f"{drawn} < {before}")
+    page.click(".rs-chart .role-legend-label text >> nth=0")
+    page.wait_for_function(f"{drawn} === {before}")
 
 
 def test_outputs_are_sorted_by_keyboard_alone_and_blind(filled: Any, open_page: Any) -> None:
@@ -179,7 +185,7 @@ def every_place(page: Any, server: Any) -> Iterator[str]:
     page.wait_for_selector(".bl-part >> text=Trial by trial")
     yield "an episode"
     page.goto(f"{server.url}/research/report?runs=random&runs=tables&runs=told&runs=buckets")
-    page.wait_for_selector(".rs-chart .main-svg")
+    page.wait_for_selector(".rs-chart svg.marks")
     yield "a report"
     page.goto(f"{server.url}/research/compare?runs=random&runs=tables")
     page.wait_for_selector("#ab-content h1")

@@ -294,7 +294,7 @@ def test_a_histogram_of_log_odds(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=continue&tab=dialogues")
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector(".rs-chart svg.main-svg")
+    page.wait_for_selector(".rs-chart svg.marks")
 
 
 PLACES = (

@@ -27,7 +27,7 @@ def filled(desk: Any) -> Any:
 def test_another_target_is_laid_on_the_run(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=knowno")
-    page.wait_for_selector(".rs-chart .main-svg")
+    page.wait_for_selector(".rs-chart svg.marks")
     page.click("button:has-text('Settings of the report')")
     page.get_by_label("target success").fill("0.95")
     page.click("button:has-text('Apply')")
@@ -97,11 +97,11 @@ def test_runs_are_chosen_and_compared(filled: Any, open_page: Any) -> None:
     for run in ("kitchen", "binary"):
         page.check(f".rs-runs label:has-text('{run} ·') input")
     page.click("button:has-text('Compare')")
-    page.wait_for_selector(".rs-chart svg.main-svg")
+    page.wait_for_selector(".rs-chart svg.marks")
     assert page.locator(".rs-scores tbody tr").count() == 2
     assert "runs=kitchen" in page.url and "runs=binary" in page.url
     page.reload()
-    page.wait_for_selector(".rs-chart svg.main-svg")
+    page.wait_for_selector(".rs-chart svg.marks")
     assert page.locator(".rs-runs label input:checked").count() == 2
 
 

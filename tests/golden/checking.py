@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import lzma
 import shutil
@@ -13,6 +14,7 @@ from unittest import mock
 import yaml
 from golden_log import HERE, askback, at_home, unpack
 from outputs import COMMANDS, Figures, figures_of
+from PIL import Image
 from shared_data import SHARED
 
 SHORTEST = 15  # characters of a sentence that would be one of the published data's
@@ -60,14 +62,14 @@ def run_names() -> list[str]:
 
 def undrawn() -> Any:
     """Write no pictures: none is compared, and they take most of the time."""
-
-    def savefig(figure: Any, target: Any, *arguments: Any, **named: Any) -> None:
-        if hasattr(target, "write"):
-            target.write(b"")
-        else:
-            Path(target).write_bytes(b"")
-
-    return mock.patch("matplotlib.figure.Figure.savefig", savefig)
+    pixel = io.BytesIO()
+    Image.new("RGB", (1, 1)).save(pixel, "png")
+    return mock.patch.multiple(
+        "vl_convert",
+        vegalite_to_svg=mock.Mock(return_value="<svg></svg>"),
+        svg_to_png=mock.Mock(return_value=pixel.getvalue()),
+        svg_to_pdf=mock.Mock(return_value=b""),
+    )
 
 
 def refuse_sentences(figures: Figures) -> None:

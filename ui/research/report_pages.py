@@ -20,7 +20,7 @@ from simulator.benchmark import Benchmark, ReportSpec
 from simulator.commands.compare import comparison, one_benchmark
 from simulator.errors import AskbackError, InputError
 from simulator.field_options import options_of, read_options
-from simulator.figures import Figure, to_plotly
+from simulator.figures import Figure, to_vega_lite
 from simulator.figures.geometry import has_horizontal_bars
 from simulator.form_blocks import Field
 from simulator.frames import Frames
@@ -252,14 +252,14 @@ def show_own(visit: Visit, benchmark: str, shown: Iterable[PageContent], languag
 
 def _plot(visit: Visit, figure: Figure) -> None:
     """Show a plot on a light background; the style sheet inverts it in dark mode."""
-    plot = json.dumps({**to_plotly(figure), "config": {"displayModeBar": False}})
+    plot = json.dumps(to_vega_lite(figure))
     kinds = {"rs-wide": format.is_wide(figure), "rs-lying": has_horizontal_bars(figure)}
     classes = ["rs-chart", *(name for name, holds in kinds.items() if holds)]
     # The style sheet's width plus the frame, so that a plot only scrolls on narrow screens.
     least = 660 if kinds["rs-wide"] else 500 if kinds["rs-lying"] else 480
     with gr.Column(min_width=least, elem_classes=classes):
         add_part(visit, "figure", figure=figure)
-        gr.Plot(PlotData(type="plotly", plot=plot), show_label=False, container=False)
+        gr.Plot(PlotData(type="altair", plot=plot), show_label=False, container=False)
 
 
 def _show_cached_report(visit: Visit, benchmark: BenchmarkT, runs: Sequence[str]) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, product
+from html import escape
+from itertools import chain, product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, NamedTuple
@@ -24,15 +24,14 @@ from simulator.ambient.trial_log import payloads, played_of, sampled_options
 from simulator.errors import InputError
 from simulator.figures import Bars, Figure, Level, Panel, Table, Venn
 from simulator.figures.files import PAGE
-from simulator.figures.look import LIGHT
-from simulator.output_files import write_atomically
+from simulator.figures.look import LIGHT, print_font
+from simulator.figures.printed import save_picture, svg_text
 from simulator.stats import Interval
 
 _BINS: Final = 12
 _CHANCE: Final = 0.5
-_HEIGHT: Final = 3.0
-_WIDTH: Final = 8.0
-_BOX: Final = (1.7, 0.9)
+_BOX: Final = (170, 90)
+"""Width and height of a box of Fig. 2, which is 800 wide and 300 high."""
 
 
 def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
@@ -145,8 +144,8 @@ class Box(NamedTuple):
 
     name: str
     number: int
-    x: float
-    y: float
+    x: int
+    y: int
     last: bool = False
 
 
@@ -172,13 +171,13 @@ class FlowDiagram:
         """Return the boxes: above, the stages of an example that is kept; below, where others end."""
         flow = self.flow
         return (
-            Box("generated", flow["generated"], 1.0, 2.4),
-            Box("annotated", flow["annotated"], 3.0, 2.4),
-            Box("due or in discussion", flow["due"] + flow["discuss"], 5.0, 2.4),
-            Box("validated", flow["validated"], 7.0, 2.4, True),
-            Box("not annotated yet", flow["generated"] - flow["annotated"], 1.0, 0.6),
-            Box("discarded by a linguist", flow["dropped"], 3.0, 0.6),
-            Box("discarded by a validator", flow["discarded"], 5.0, 0.6),
+            Box("generated", flow["generated"], 100, 60),
+            Box("annotated", flow["annotated"], 300, 60),
+            Box("due or in discussion", flow["due"] + flow["discuss"], 500, 60),
+            Box("validated", flow["validated"], 700, 60, True),
+            Box("not annotated yet", flow["generated"] - flow["annotated"], 100, 240),
+            Box("discarded by a linguist", flow["dropped"], 300, 240),
+            Box("discarded by a validator", flow["discarded"], 500, 240),
         )
 
     def plain(self) -> Mapping[str, int]:
@@ -187,8 +186,27 @@ class FlowDiagram:
 
     def svg(self) -> str:
         """Return the diagram as an SVG element for a page."""
-        text = self._draw("svg").decode()
-        return text[text.index("<svg") :]
+        wide, high = _BOX
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="17cm" height="6.375cm" viewBox="0 0 800 300" '
+            f'role="img" font-family="{print_font(chinese=False)}"><title>{escape(self.title)}</title>'
+            f"<desc>{escape(self.caption)}</desc>"
+        ]
+        boxes = self.boxes()
+        for box in boxes:
+            tint = LIGHT.colour("teal" if box.last else "blue" if box.y < high else "clay")
+            parts += [
+                f'<rect x="{box.x - wide / 2:g}" y="{box.y - high / 2:g}" width="{wide}" height="{high}" '
+                f'rx="8" fill="{tint}" fill-opacity=".15" stroke="{tint}" stroke-width="2"/>',
+                svg_text(box.x, box.y, str(box.number), LIGHT.ink, 26, bold=True),
+                svg_text(box.x, box.y + 28, box.name, LIGHT.muted, 13),
+            ]
+        right = (f"M{box.x + wide / 2:g},{box.y}h26m-9,-4l9,4l-9,4" for box in boxes[:3])
+        down = (f"M{box.x},{box.y + high / 2:g}v86m-4,-9l4,9l4,-9" for box in boxes[:3])
+        arrows = "".join([*right, *down])
+        return "".join(
+            [*parts, f'<path d="{arrows}" fill="none" stroke="{LIGHT.muted}" stroke-width="1.5"/></svg>']
+        )
 
     def save(self, path: Path) -> Path:
         """Write the diagram as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
@@ -196,51 +214,5 @@ class FlowDiagram:
         Raises:
             InputError: if the suffix is another one or the file cannot be written.
         """
-        if path.suffix == ".csv":
-            counts = Table(["stage", "examples"], [[stage, count] for stage, count in self.plain().items()])
-            return write_atomically(path, counts.to_csv())
-        if path.suffix not in (".svg", ".png"):
-            raise InputError(f"{path}: the name of the diagram must end in .svg, .png or .csv")
-        return write_atomically(path, self._draw(path.suffix[1:]))
-
-    def _draw(self, form: str) -> bytes:
-        # matplotlib takes most of a second to import.
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure as Drawing
-        from matplotlib.patches import FancyBboxPatch
-
-        from simulator.figures.printed import DPI, INCH
-
-        inches = PAGE / INCH
-        drawing = Drawing(figsize=(inches, inches * _HEIGHT / _WIDTH), dpi=DPI)
-        FigureCanvasAgg(drawing)
-        axes: Any = drawing.add_axes((0, 0, 1, 1))
-        axes.set_xlim(0, _WIDTH)
-        axes.set_ylim(0, _HEIGHT)
-        axes.set_axis_off()
-        scale, boxes = inches * 72 / _WIDTH, self.boxes()
-        number = {"ha": "center", "fontsize": 0.26 * scale, "color": LIGHT.ink, "weight": "bold"}
-        name = {"ha": "center", "fontsize": 0.125 * scale, "color": LIGHT.muted}
-        shape: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.08"}
-        for box in boxes:
-            tint = LIGHT.colour("teal" if box.last else "blue" if box.y > 1 else "clay")
-            corner = (box.x - _BOX[0] / 2, box.y - _BOX[1] / 2)
-            axes.add_patch(FancyBboxPatch(corner, *_BOX, **shape, facecolor=tint, alpha=0.15, linewidth=0))
-            axes.add_patch(FancyBboxPatch(corner, *_BOX, **shape, fill=False, edgecolor=tint))
-            axes.text(box.x, box.y + 0.02, str(box.number), **number)
-            axes.text(box.x, box.y - 0.28, box.name, **name)
-        arrow = {"arrowstyle": "-|>", "color": LIGHT.muted, "shrinkA": 0, "shrinkB": 0}
-        above, below = boxes[:4], boxes[4:]
-        for box, after in pairwise(above):
-            ends = ((after.x - _BOX[0] / 2, after.y), (box.x + _BOX[0] / 2, box.y))
-            axes.annotate("", *ends, arrowprops=arrow)
-        for box, under in zip(above, below, strict=False):
-            ends = ((under.x, under.y + _BOX[1] / 2), (box.x, box.y - _BOX[1] / 2))
-            axes.annotate("", *ends, arrowprops=arrow)
-        out = io.BytesIO()
-        # No date and a fixed salt, so that equal counts give equal bytes.
-        metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
-        with matplotlib.rc_context({"svg.hashsalt": "askback", "svg.fonttype": "none"}):
-            drawing.savefig(out, format=form, facecolor=LIGHT.ground, metadata=metadata)
-        return out.getvalue()
+        counts = Table(["stage", "examples"], [[stage, count] for stage, count in self.plain().items()])
+        return save_picture(path, self.svg(), counts.to_csv(), PAGE, self.caption)

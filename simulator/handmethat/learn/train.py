@@ -13,6 +13,8 @@ import torch
 from rich.console import Console
 
 from simulator.errors import InputError
+from simulator.figures import Figure, Line, Panel
+from simulator.figures.files import html_text
 from simulator.handmethat.env.observe import Mode, reference_text
 from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.items import Task
@@ -22,6 +24,9 @@ from simulator.handmethat.learn.seq2seq import Seq2Seq, examples_of, number, pad
 from simulator.handmethat.learn.seq2seq import words_of as words_of_examples
 from simulator.runner.run_summary import updates_bar
 from simulator.seeds import derive_seed
+
+_POINTS: Final = 500
+"""About how many points of a curve are drawn at most."""
 
 
 def train_behaviour(
@@ -112,20 +117,19 @@ def write_curve(checkpoint: Path, columns: Mapping[str, Sequence[float]]) -> Non
     Raises:
         OSError: if they cannot be written.
     """
-    # Imported here since plotly takes half a second to import.
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
-
     frame = pd.DataFrame({name: pd.Series(values, dtype=float) for name, values in columns.items()})
     frame.index = pd.RangeIndex(1, len(frame) + 1, name="number")
     frame.to_csv(checkpoint.with_name(checkpoint.name + ".csv"))
-    figure = make_subplots(rows=len(columns), cols=1, subplot_titles=tuple(columns))
-    for row, (name, values) in enumerate(frame.items(), start=1):
+    panels = []
+    for name, values in frame.items():
         series = values.dropna()
-        means = series.rolling(max(1, len(series) // 50), min_periods=1).mean()
-        figure.add_trace(go.Scatter(x=means.index, y=means, name=name), row=row, col=1)
-    figure.update_layout(title=checkpoint.name, template="simple_white", showlegend=False)
-    figure.write_html(checkpoint.with_name(checkpoint.name + ".html"), include_plotlyjs=True)
+        means = series.rolling(max(1, len(series) // 50), min_periods=1).mean()[:: len(series) // _POINTS + 1]
+        if len(means):
+            line = Line("moving average", means.index.tolist(), means.tolist())
+            panels.append(Panel(str(name), "number", str(name), [line], y_range=None))
+    if panels:
+        page = html_text(Figure("curve", checkpoint.name, panels, columns=1))
+        checkpoint.with_name(checkpoint.name + ".html").write_text(page, encoding="utf-8")
 
 
 # ---- checkpoints and policies

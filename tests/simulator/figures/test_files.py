@@ -61,7 +61,7 @@ def test_png_is_as_wide_as_asked_at_300_dpi(curves: Figure, tmp_path: Path, widt
     wide, high = struct.unpack(">II", content[16:24])
     assert abs(wide - width / 2.54 * 300) <= 1
     assert 0.3 * wide < high < wide
-    assert b"Askback" in content and curves.caption.encode("latin-1") in content
+    assert b"Askback" in content and curves.caption.encode() in content
 
 
 def test_svg_keeps_text_as_text(figure: Figure, tmp_path: Path) -> None:
@@ -75,10 +75,11 @@ def test_svg_keeps_text_as_text(figure: Figure, tmp_path: Path) -> None:
     assert shown.count(figure.panels[0].y_label) == 1
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".html", ".csv", ".json"])
-def test_the_same_figure_makes_the_same_bytes(grouped: Figure, tmp_path: Path, suffix: str) -> None:
-    first = save(grouped, tmp_path / f"one{suffix}").read_bytes()
-    assert save(grouped, tmp_path / "deeper" / f"two{suffix.upper()}").read_bytes() == first
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".html", ".csv", ".json"])
+def test_the_same_figure_makes_the_same_bytes(multiples: Figure, tmp_path: Path, suffix: str) -> None:
+    first = save(multiples, tmp_path / f"one{suffix}").read_bytes()
+    for number in range(3):
+        assert save(multiples, tmp_path / "deeper" / f"{number}{suffix.upper()}").read_bytes() == first
     assert not re.search(rb"20\d\d-\d\d-\d\dT", first[:3000])
 
 
@@ -91,19 +92,18 @@ def test_texts_are_not_read_as_mathematics_or_hidden(tmp_path: Path) -> None:
 
 
 def test_chinese_texts(tmp_path: Path) -> None:
-    from matplotlib.font_manager import fontManager
-
-    from simulator.figures.printed import _CJK
-
-    if not {font.name for font in fontManager.ttflist} & set(_CJK):
-        pytest.skip("no Chinese font on this machine; on Debian: apt-get install fonts-noto-cjk")
     panel = Panel("主语", "例子", "正确率", [Line("参与者", [1, 2], [0.5, 1])])
     figure = Figure("zh", "每个例子的正确率", [panel])
-    # A letter that no font has is a warning, and warnings are errors here.
-    save(figure, tmp_path / "zh.png")
     assert {"每个例子的正确率", "主语", "例子", "正确率"} <= set(
         texts(save(figure, tmp_path / "zh.svg").read_bytes())
     )
+    installed = subprocess.run(
+        ["fc-list", ":lang=zh-cn", "family"], capture_output=True, text=True, check=False
+    )
+    if "Noto Sans CJK SC" not in installed.stdout:
+        pytest.skip("no Chinese font on this machine; on Debian: apt-get install fonts-noto-cjk")
+    fonts = re.findall(rb"/BaseFont /\w+\+(\w+)", save(figure, tmp_path / "zh.pdf").read_bytes())
+    assert set(fonts) == {b"NotoSansCJKsc"}
 
 
 def test_long_words_and_many_names_are_drawn(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_long_words_and_many_names_are_drawn(tmp_path: Path) -> None:
 def test_names_beside_bars_stand_upright(lying: Figure, tmp_path: Path) -> None:
     drawn = ElementTree.fromstring(save(lying, tmp_path / "lying.svg").read_bytes())
     (name,) = (text for text in drawn.iter(f"{SVG}text") if text.text == "8. Electrical engineering")
-    assert name.get("transform", "").startswith("rotate(-0 ")
+    assert "rotate" not in name.get("transform", "")
 
 
 def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
@@ -127,8 +127,9 @@ def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
         "page", "a </script><b>", [Panel("", "x", "y", [Line("</script>", [1, 2], [0, 1])])], "cap & tion"
     )
     page = save(figure, tmp_path / "f.html").read_text(encoding="utf-8")
-    assert "plotly.js v" in page[:20000]
-    assert not re.search(r"<(?:script|link|img)[^>]*(?:src|href)=", page)
+    assert "window.vegaEmbed" in page
+    markup = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", page)
+    assert not re.search(r"<(?:script|link|img)[^>]*(?:src|href)=", markup)
     assert page.count("</script>") == 3
     assert "<h1>a &lt;/script&gt;&lt;b&gt;</h1>" in page and "cap &amp; tion" in page
     assert "<td>&lt;/script&gt;</td>" in page
@@ -151,18 +152,10 @@ def test_a_failed_write_leaves_nothing_behind(curves: Figure, tmp_path: Path) ->
         save(curves, tmp_path / "file" / "under.csv")
 
 
-def test_drawing_leaves_matplotlib_as_it_was(curves: Figure, tmp_path: Path) -> None:
-    import matplotlib
-
-    before = dict(matplotlib.rcParams)
-    save(curves, tmp_path / "f.svg")
-    assert dict(matplotlib.rcParams) == before
-
-
-def test_neither_library_is_imported_before_it_is_needed() -> None:
-    program = "import sys, simulator.figures; print([*{'matplotlib', 'plotly'} & {*sys.modules}])"
+def test_what_draws_is_not_imported_before_it_is_needed() -> None:
+    program = "import sys, simulator.figures; print('vl_convert' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "False"
 
 
 def test_names_in_csv_are_no_formulas() -> None:

@@ -64,7 +64,8 @@ def test_the_numbers_are_those_of_the_report(log: Office) -> None:
 
 def test_the_oracle_is_in_the_curve_on_both_grounds(log: Office) -> None:
     figures = [json.loads(figure["plot"]) for figure in page(log, "run=tables")["figures"]]
-    names = {trace["name"] for figure in figures for trace in figure["data"]}
+    panels = (panel for figure in figures for panel in figure["concat"])
+    names = {row["series"] for panel in panels for row in panel["data"]["values"]}
     assert {"some/model", "oracle (exact)"} <= names
 
 

@@ -121,7 +121,7 @@ def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Office, language:
         assert name in shown
     asking_rows = rows(read_asking(log.reader, RUNS).askings)
     for asking in asking_rows:
-        values = [value for trace in drawn["data"] for value in trace.get("y", ()) if value is not None]
+        values = [row["y"] for panel in drawn["concat"] for row in panel["data"]["values"]]
         for interval in (asking.when_needed, asking.when_nothing):
             assert interval is None or any(value == pytest.approx(interval.value) for value in values)
 

@@ -21,7 +21,7 @@ from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.trial_log import trials_of_runs
 from simulator.errors import InputError
-from simulator.figures import Bars, Level, Line, to_plotly
+from simulator.figures import Bars, Level, Line, to_vega_lite
 
 FEATURES = ("subject", "location", "religious leader", "pronoun", "proper noun", "negation")
 
@@ -78,7 +78,7 @@ def test_all_of_them_can_be_drawn(whole):
     for number, build in FIGURES.items():
         figure, missing = build(frame)
         assert missing == (), number
-        assert to_plotly(figure)["data"]
+        assert len(to_vega_lite(figure)["concat"]) == len(figure.panels)
         assert figure.name in (f"figure-{number}", f"figures-{number}")
 
 
