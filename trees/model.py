@@ -30,7 +30,10 @@ def index_key(index: str) -> tuple[int, ...]:
     Raises:
         ValueError: if `index` is not dot-separated whole numbers.
     """
-    return tuple(int(part) for part in index.split("."))
+    try:
+        return tuple(int(part) for part in index.split("."))
+    except ValueError:
+        raise ValueError(f"node index {index!r} is not numbers joined by dots, such as 1.2") from None
 
 
 @dataclass(frozen=True, slots=True)

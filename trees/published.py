@@ -66,9 +66,9 @@ def scan_published(path: str | Path) -> Scan:
         type = _task_type(path)
         text = path.read_text(encoding="utf-8-sig")
         entries = list(_entries(text))
-    except json.JSONDecodeError as error:
-        return Scan(faults=(_fault(path, "", error.lineno, json_problem(error, line=True)),))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        return Scan(faults=(_fault(path, "", getattr(error, "lineno", 1), json_problem(error, line=True)),))
+    except (OSError, ValueError) as error:
         return Scan(faults=(_fault(path, "", 1, str(error)),))
     language = _folder_language(path) or guess_language(text)
     half = len(entries) // 2

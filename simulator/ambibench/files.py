@@ -164,12 +164,16 @@ def _document(path: Path, text: str) -> Iterator[_Raw]:
     groups = {
         name: group["prompts"]
         for name, group in document.items()
-        if isinstance(group, dict) and isinstance(group.get("prompts"), list)
+        if isinstance(group, dict) and "prompts" in group
     }
+    lists = {name: records for name, records in groups.items() if isinstance(records, list)}
     if not groups:
         yield _Raw(document, 1 + text[: text.index("{")].count("\n"), f"{path.stem}-01")
-    lines = _lines_of_objects(text, [record for records in groups.values() for record in records])
-    for name, records in groups.items():
+    lines = _lines_of_objects(text, [record for records in lists.values() for record in records])
+    for name in groups:
+        if name not in lists:
+            yield _Raw(None, 0, name, problem=f"{name}.prompts is not a list")
+    for name, records in lists.items():
         defaults = next((fields for start, fields in _GROUPS.items() if name.startswith(start)), {})
         for number, record in enumerate(records, start=1):
             yield _Raw(record, next(lines), f"{name}-{number:02}", defaults)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import classify, origins
@@ -108,7 +108,7 @@ class TrialRecord:
     seed: int | None = None
     pair: Pair | None = None
     salient_feature: Feature | None = None
-    polarity: str | None = None
+    polarity: Annotated[str, StringConstraints(to_lower=True)] | None = None
     format: Format | None = None
     instruction_kind: Kind | None = None
     instruction: str | None = None
@@ -235,7 +235,7 @@ def write_trials(path: Path, records: Sequence[TrialRecord]) -> None:
 
 
 def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[TrialRecord]:
-    """Return the trials in a file; fields that reports do not need may be missing.
+    """Return the trials in a file; fields that reports do not need may be missing or null.
 
     A trial without a run gets the file's stem as its run. A repeated trial that is kept loses its `trial_id`,
     since trials with the same id count once.
@@ -250,8 +250,9 @@ def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[Trial
         place = f"{path}, line {number}"
         if isinstance(fields, str):
             raise InputError(f"{place}: {fields}.")
+        present = {name: value for name, value in fields.items() if value is not None}
         try:
-            trial = trials[number] = _ADAPTER.validate_python({"run_id": path.stem, **fields})
+            trial = trials[number] = _ADAPTER.validate_python({"run_id": path.stem, **present})
         except ValidationError as error:
             fault = first_fault(error, fields)
             raise InputError(f"{place}: the field {fault.field!r} {fault.problem}.") from error
@@ -291,6 +292,9 @@ def _problems(record: TrialRecord) -> Iterator[str]:
         value = getattr(record, name)
         if value is not None and not -_ROUNDED <= value <= 1 + _ROUNDED:
             yield f"the field {name!r} is {value}, not from 0 to 1"
+    for token, logprob in record.top_logprobs or ():
+        if not logprob <= _ROUNDED:
+            yield f"the field 'top_logprobs' has {logprob} for {token!r}; a log-probability is 0 or less"
     if None not in (record.pair, record.salient_feature) and record.pair != record.of_pair:
         yield f"the feature {record.salient_feature} does not belong to the pair {record.pair}"
     if labelled:

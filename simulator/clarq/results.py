@@ -168,7 +168,7 @@ def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Results
                 faults.append(warning if duplicates == "keep" else Fault(str(path), row, 0, CODE, problem))
             if earlier == row or duplicates == "keep":
                 dialogues.append(dialogue)
-    if not dialogues and (faults or unplayed):
+    if not dialogues:
         problem = f"; {faults[0].message}" if faults else ""
         raise InputError(f"{path}: contains no readable dialogue ({unplayed} rows have none{problem})")
     return ResultsFile(path, tuple(dialogues), unplayed, tuple(faults))

@@ -50,7 +50,7 @@ class EpisodeScores:
 
     Attributes:
         moves_of_success: `moves`; None without success.
-        questions: number of questions answered.
+        questions: number of questions, including one that the limit leaves unanswered.
         question_cost: their points, a positive number.
         invalid: commands without effect (not understood, not possible or refused).
         over: ``success``, ``stopped`` or ``limit``; empty if the turns end before.

@@ -125,7 +125,7 @@ def test_binary_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="no such file"):
         read_tasks(path)
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(TaskError, match="utf-8"):
+    with pytest.raises(TaskError, match=r"is not UTF-8 \(byte 1\)"):
         read_tasks(path)
 
 

@@ -109,6 +109,9 @@ def test_groups_on_one_line(tmp_path: Path) -> None:
     path.write_text(json.dumps({"4.2_x": {"note": "{", "prompts": [record]}}), encoding="utf-8")
     records, faults = read_file(path)
     assert ([entry.line for entry in records], faults) == ([1], ())
+    path.write_text(json.dumps({"4.2_x": {"prompts": [record]}, "4.3_y": {"prompts": 5}}), encoding="utf-8")
+    records, (fault,) = read_file(path)
+    assert (len(records), fault.message) == (1, "4.3_y.prompts is not a list")
 
 
 def test_finetuning_records_are_read_where_they_tell_the_task(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_a_faulty_row_is_left_out_and_named_by_task_and_field(tmp_path):
     odd = (
         ({"gold_structure": ["1"]}, "all_response has 3 lines"),
         ({"gold_structure": ["1", "2.1"]}, "gold_structure: node '2.1' has no parent"),
+        ({"gold_structure": ["1", "x"]}, "gold_structure: node index 'x' is not numbers joined by dots"),
         ({"all_response": None}, "all_response is null, not a text"),
         ({"all_response": " \n"}, "all_response has 0 lines"),
         ({"background_splitted": ["a"]}, "background_splitted has too few entries (1; at least 5)"),
@@ -100,6 +101,9 @@ def test_rows_of_tasks_that_were_not_played_are_counted(tmp_path):
     assert second.task.tree.opening == first.task.tree.opening
     write(path, unplayed)
     with pytest.raises(InputError, match=r"no readable dialogue \(1 rows"):
+        read_results(path)
+    path.write_text("[[], []]", encoding="utf-8")
+    with pytest.raises(InputError, match="no readable dialogue"):
         read_results(path)
 
 

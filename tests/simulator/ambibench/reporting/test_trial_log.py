@@ -307,6 +307,14 @@ def test_results_from_elsewhere_need_little(tmp_path):
     assert [score_again(record, "forced").correct for record in rows_of(given)] == [0.5]
 
 
+def test_fields_may_be_null_and_values_spelled_as_in_the_paper(tmp_path):
+    unscored = dict.fromkeys(("run_id", "normalised", "tie", "repeat", "correct"))
+    pronoun = {"salient_feature": "pronoun", "polarity": "She", "pair": "religious_pronoun"}
+    (record,) = rows_of(write(tmp_path / "gpt.jsonl", {**LINE, **unscored, **pronoun}))
+    assert (record.run_id, record.normalised, record.tie, record.repeat) == ("gpt", False, False, 0)
+    assert record.polarity == "she"
+
+
 def test_a_token_of_no_probability_survives(tmp_path):
     path = write(tmp_path / "a.jsonl", {**LINE, "top_logprobs": [["X", 0.0], ["Y", "-Infinity"]]})
     (record,) = rows_of(path)
@@ -330,6 +338,8 @@ def test_a_token_of_no_probability_survives(tmp_path):
         ({"setting": "aws"}, "'origin'"),
         ({"setting": "verbalise", "category": "right"}, "'category'"),
         ({"top_logprobs": [["X"]]}, "top_logprobs"),
+        ({"top_logprobs": [["X", 800.0]]}, "'top_logprobs' has 800.0 for 'X'; a log-probability is"),
+        ({"top_logprobs": [["X", -1.0], ["Y", "NaN"]]}, "'top_logprobs' has nan for 'Y'"),
         ({"k": -4}, "the field 'k' is -4; it must be 1 or more"),
         ({"k": 0}, "the field 'k' is 0; it must be 1 or more"),
         ({"k": 21, "n_examples": 20}, "the field 'k' is 21; it must not be more than 'n_examples', 20"),
