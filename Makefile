@@ -23,10 +23,10 @@ app: $(VENV)/.app
 test: $(VENV)/.dev
 	$(PYTEST) -m 'not slow' --hypothesis-profile fast $(TESTS)
 
-# All tests, with more repetitions. Killed servers and loading pages keep workers waiting, so there are 1.5 workers
+# All tests, with more repetitions. Killed servers and loading pages keep workers waiting, so there are two workers
 # per core.
 test-all: $(VENV)/.dev
-	$(PYTEST) -n $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )) $(TESTS)
+	$(PYTEST) -n $$(( $$(getconf _NPROCESSORS_ONLN) * 2 )) $(TESTS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

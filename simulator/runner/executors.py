@@ -17,6 +17,7 @@ They ignore Ctrl-C, which a terminal sends to all processes.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -281,6 +282,7 @@ async def _play(task: _WorkerTask, places: int) -> None:
     current = asyncio.current_task()
     assert current is not None
     _serving = asyncio.get_running_loop(), current
+    gc.freeze()  # as the command does
     async with LogWriter(task.path, durable=False) as log, task.seats(log, places) as seats:
         await play_jobs(
             load_machine(task.benchmark),

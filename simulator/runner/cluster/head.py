@@ -9,6 +9,7 @@ Models with weights are loaded once per node, by an actor (`NodeModel`) that all
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import pickle
@@ -77,6 +78,7 @@ class Head:
         self._reserved: dict[tuple[str, int], float] = {}
         self._models: dict[tuple[str, str], Any] = {}
         self._turn = itertools.count()
+        gc.freeze()  # as in players
 
     async def join(self, player: str) -> int:
         """Return a new lease for `player`, and revoke the previous one."""

@@ -13,6 +13,7 @@ the log again, with all turns logged by then, and assigned to another player.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import pickle
 import tempfile
@@ -126,6 +127,7 @@ class Player:
         self._places = work.places
         async with AsyncExitStack() as stack:
             machine, seats, log = await self._open(work, stack)
+            gc.freeze()  # as the command does: Ray alone loads a hundred thousand objects
             await play_jobs(
                 machine, seats, log, self._jobs.get, places=work.places, on_ending=self._add_ending
             )
