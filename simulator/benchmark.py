@@ -46,18 +46,8 @@ RulesT = TypeVar("RulesT", bound="BaseModel")
 LATER: Final = 1000
 """The default position of a benchmark in lists and tables; those that come with Askback precede it."""
 EPISODE_COLUMNS: Final = (
-    "run",
-    "benchmark",
-    "setup",
-    "episode",
-    "item",
-    "language",
-    "repeat",
-    "participant",
-    "status",
-    "cause",
-    "turns",
-    "seconds",
+    *("run", "benchmark", "setup", "episode", "item", "language", "repeat", "participant"),
+    *("status", "cause", "turns", "seconds"),
 )
 """The first columns of every frame of episodes (`simulator.frames`), whose names no metric can have."""
 
@@ -406,13 +396,9 @@ class Benchmark(Generic[ItemT, RulesT]):
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
-            raise ValueError(
-                f"benchmark {self.name!r}: the name must consist of lower case letters, digits and _"
-            )
-        if taken := [metric.name for metric in self.metrics if metric.name in EPISODE_COLUMNS]:
-            raise ValueError(
-                f"benchmark {self.name!r}: frames of episodes have a column {taken[0]!r}; rename that metric"
-            )
+            raise ValueError(f"benchmark {self.name!r}: a name is made of lower case letters, digits and _")
+        if taken := {metric.name for metric in self.metrics} & {*EPISODE_COLUMNS}:
+            raise ValueError(f"benchmark {self.name!r}: rename the metric {min(taken)!r}, a column of frames")
         declared = {name: getattr(self, name) for name in _DECLARED}
         missing = [name for name, value in declared.items() if not value]
         if self.machine is None and missing:

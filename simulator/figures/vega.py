@@ -77,9 +77,9 @@ def to_vega_lite(figure: Figure, look: Look = LIGHT, width: float | None = None)
     fitted = f"max({_LEAST}, (containerSize()[0] - {labels}) / {columns})"
     resized = {"events": "window:resize", "update": fitted}
     patch = {
-        "op": "add" if len(numbers) == 1 else "replace",
+        "op": "add" if columns == 1 else "replace",
         "path": "/signals/0",
-        "value": {"name": _width_name(figure), "init": fitted, "on": [resized]},
+        "value": {"name": _width_name(columns), "init": fitted, "on": [resized]},
     }
     options = {"renderer": "svg", "actions": False, "patch": [patch]}
     page = {"background": None, "config": _config(look, FONT, size), "usermeta": {"embedOptions": options}}
@@ -265,7 +265,7 @@ def _axes(figure: Figure, number: int, columns: int) -> tuple[Spec, Spec]:
     if not horizontal:
         # Names that do not fit side by side are slanted.
         longest = max(text_width(line) for part in lines.values() for line in part)
-        fits = f"{_width_name(figure)} >= {_LETTER * len(lines) * (longest + 1)}"
+        fits = f"{_width_name(columns)} >= {_LETTER * len(lines) * (longest + 1)}"
         axis["labelAngle"] = {"expr": f"{fits} ? 0 : -35"}
         axis["labelAlign"] = {"expr": f"{fits} ? 'center' : 'right'"}
     gap = 0.18 if sum(isinstance(mark, Bars) for mark in panel.marks) > 1 else 0.38
@@ -292,7 +292,7 @@ def _legend(figure: Figure, look: Look, columns: int, clickable: bool) -> Spec:
     for rows in range(len(widths), 0, -1):
         wide = -(-len(widths) // rows)
         needed = sum(max(widths[column::wide]) for column in range(wide))
-        fitting = f"{columns} * {_width_name(figure)} >= {needed} ? {wide} : ({fitting})"
+        fitting = f"{columns} * {_width_name(columns)} >= {needed} ? {wide} : ({fitting})"
     return {
         "title": None,
         "orient": "top",
@@ -317,9 +317,9 @@ def _expression(text: str) -> Spec:
 # ---- sizes and type
 
 
-def _width_name(figure: Figure) -> str:
+def _width_name(columns: int) -> str:
     """Return the name of the signal with the width of a panel, as Vega-Lite calls it."""
-    return "width" if len(figure.panels) == 1 else "childWidth"
+    return "width" if columns == 1 else "childWidth"
 
 
 def _share_values(figure: Figure) -> bool:

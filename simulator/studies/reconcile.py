@@ -286,8 +286,7 @@ class Payment:
         unknown: pseudonyms of people who finished but have no platform id, or no valid one (see `further`).
         further_sets: number of sets beyond the first of each person, which a submission does not pay.
         paid_exits: number of people who finished no set and left with the code ``paid_exit``.
-        further: id, or pseudonym without an id; amount (empty if the study does not say) and reason: what no
-            submission pays.
+        further: id or pseudonym, amount (empty if the study does not say) and reason of unpaid dues.
     """
 
     approve: tuple[str, ...]
@@ -352,8 +351,8 @@ def payment_of(
         owners = {played.episode.id: _players(played) for played in reader.turns_of_run(study.run_id)}
         scores = list(reader.scores(run_id=study.run_id, latest=True))
         if metric not in (known := {score.metric for score in scores}):
-            names_of_scores = ", ".join(sorted(known)) or "none"
-            raise InputError(f"study {study.id!r} has no score {metric!r}; it has {names_of_scores}.")
+            has = ", ".join(sorted(known)) or "none"
+            raise InputError(f"study {study.id!r} has no score {metric!r}; it has {has}.")
         for score in scores:
             if score.metric == metric and score.value is not None:
                 for person in owners[score.episode_id] & earned.keys():

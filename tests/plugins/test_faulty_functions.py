@@ -193,7 +193,7 @@ def test_a_benchmark_name_must_suit_options_and_urls(installed):
 
 
 def test_a_metric_cannot_have_the_name_of_a_column_of_every_frame(spoil):
-    with pytest.raises(ValueError, match="a column 'turns'; rename that metric"):
+    with pytest.raises(ValueError, match="rename the metric 'turns', a column"):
         spoil(metrics=(Metric("success", "success"), Metric("turns", "turns", "turns")))
 
 

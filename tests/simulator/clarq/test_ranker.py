@@ -22,7 +22,7 @@ from simulator.clarq.ranker import (
     builtin_ranker,
     load_ranker,
 )
-from simulator.clarq.training import _TrainingSet, fit, fit_logistic, train_clarq_ranker
+from simulator.clarq.training import _TrainingSet, fit, fit_logistic, train, train_clarq_ranker
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
@@ -280,8 +280,10 @@ def test_a_task_without_explanations_has_its_own_coefficients():
 
 def test_there_must_be_something_to_train_on(tmp_path):
     (tmp_path / "none.json").write_text("[[]]", encoding="utf-8")
-    with pytest.raises(InputError, match="Nothing to train on"):
+    with pytest.raises(InputError, match="no readable dialogue"):
         train_clarq_ranker([tmp_path / "none.json"], tmp_path / "out.json")
+    with pytest.raises(InputError, match="Nothing to train on"):
+        train([])
 
 
 @pytest.mark.slow

@@ -72,7 +72,21 @@ def lying() -> Figure:
     return Figure("lying", "By task", [Panel("", "task", "success", [bars, Level(0.25, "chance")])])
 
 
-@pytest.fixture(scope="session", params=["curves", "multiples", "grouped", "stacked"])
+@pytest.fixture(scope="session")
+def stacks_that_lie(lying: Figure) -> Figure:
+    names = lying.panels[0].marks[0].categories
+    parts = [Stacked(name, names, [0.5] * 8) for name in ("right", "wrong")]
+    return Figure("below", "By task", [Panel(title, "task", "share", parts) for title in ("seen", "unseen")])
+
+
+@pytest.fixture(scope="session")
+def column(multiples: Figure) -> Figure:
+    return Figure("column", "By fold", multiples.panels, columns=1)
+
+
+@pytest.fixture(
+    scope="session", params=["curves", "multiples", "column", "grouped", "stacked", "stacks_that_lie"]
+)
 def figure(request: pytest.FixtureRequest) -> Figure:
     made: Figure = request.getfixturevalue(request.param)
     return made

@@ -46,7 +46,7 @@ def test_charts_of_pages_are_valid_and_fit_their_element(
     assert look.series["teal"] in colours
     (patch,) = chart["usermeta"]["embedOptions"]["patch"]
     # A signal `width` that is added takes precedence over the number.
-    name, change = ("width", "add") if len(figure.panels) == 1 else ("childWidth", "replace")
+    name, change = ("width", "add") if chart["layout"]["columns"] == 1 else ("childWidth", "replace")
     assert (patch["value"]["name"], patch["op"]) == (name, change)
     assert [signal["name"] for signal in chart["signals"]].index("childHeight") == (change == "replace")
     assert (chart["signals"][0]["name"] == name) == (change == "replace") == ("width" not in chart)
