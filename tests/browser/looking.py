@@ -29,7 +29,8 @@ _BEYOND = """aside => [
     ...[...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
         && !e.closest(aside) && e.getBoundingClientRect().right > innerWidth + 1)
         .map(e => `${e.tagName} ${e.className} is beyond the edge`)]"""
-_ASIDE = ".ab-hidden, .ab-skip, svg"
+# Lines of a preformatted text are moved within it.
+_ASIDE = ".ab-hidden, .ab-skip, svg, pre *"
 
 
 @cache
