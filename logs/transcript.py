@@ -119,8 +119,9 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
 
 
 def said(turn: Turn) -> str:
-    """Return the text of a turn, or the payload of a private one."""
-    return turn.text or json.dumps(turn.payload, ensure_ascii=False)
+    """Return the text of a turn, or the payload of a private move."""
+    payload = turn.payload.get("payload")
+    return turn.text or (json.dumps(payload, ensure_ascii=False) if payload else "")
 
 
 def printable(text: str) -> str:

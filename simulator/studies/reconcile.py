@@ -13,7 +13,6 @@ bonus.
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -357,7 +356,7 @@ def payment_of(
             if score.metric == metric and score.value is not None:
                 for person in owners[score.episode_id] & earned.keys():
                     earned[person].append(score.value)
-    bonuses = {person: _in_cents(math.fsum(values), amount) for person, values in earned.items()}
+    bonuses = {person: _in_cents(sum(values), amount) for person, values in earned.items()}
     return Payment(
         approve=_names_of(names, (person for person in people if person not in failed)),
         review=_names_of(names, failed),
@@ -390,7 +389,7 @@ def _unsubmitted(
         why = f"further sets: {unpaid}" if person in names else f"no platform id: {unpaid} finished{check}"
         if unpaid:
             yield person, pay.amount * unpaid if pay else None, why
-        if person not in names and bonus[person]:
+        if person not in names and bonus[person] > 0:
             yield person, bonus[person], "no platform id: bonus"
 
 
@@ -401,7 +400,7 @@ def _exits(pay: Pay | None, exits: Mapping[str, str]) -> Iterator[tuple[str, flo
 
 def _in_cents(score: float, amount: float) -> float:
     # In binary fractions, the same half cent would be rounded down for some people and up for others.
-    return float((Decimal(str(score)) * Decimal(str(amount))).quantize(_CENT, ROUND_HALF_UP))
+    return float((Decimal(f"{score:.9f}") * Decimal(str(amount))).quantize(_CENT, ROUND_HALF_UP))
 
 
 def _players(played: Played) -> set[str]:

@@ -287,7 +287,7 @@ def why_unreadable(path: Path) -> str:
         return f"cannot be read ({error.strerror})"
     if what := next((what for mark, what in _NOT_TEXT.items() if start.startswith(mark)), ""):
         return what
-    if start.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+    if start.removeprefix(_BOM).lstrip().lower().startswith((b"<!doctype html", b"<html")):
         return "is a web page (HTML), perhaps of a download; save the file itself"
     separator = other_separator(header_of(path)) if is_csv(path) else ""
     return f"columns are separated by {separator}; save it as CSV with commas" if separator else ""

@@ -39,7 +39,7 @@ def test_a_private_turn_is_shown_by_its_payload(
 ) -> None:
     writer.put(replace(turn(0, ""), payload={"kind": "note", "payload": {"hard": 3}})).result()
     transcript = read_transcript(reader, "e0")
-    assert '{"kind": "note", "payload": {"hard": 3}}' in as_text(transcript)
+    assert 'seeker  {"hard": 3}\n' in as_text(transcript)
 
 
 def test_the_trace_says_why(dialogue: LogWriter, reader: LogReader) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import numpy as np
 import pandas as pd
 import torch
 from rich.console import Console
@@ -122,7 +123,7 @@ def write_curve(checkpoint: Path, columns: Mapping[str, Sequence[float]]) -> Non
     frame.to_csv(checkpoint.with_name(checkpoint.name + ".csv"))
     panels = []
     for name, values in frame.items():
-        series = values.dropna()
+        series = values[np.isfinite(values)]
         means = series.rolling(max(1, len(series) // 50), min_periods=1).mean()[:: len(series) // _POINTS + 1]
         if len(means):
             line = Line("moving average", means.index.tolist(), means.tolist())

@@ -17,7 +17,7 @@ from simulator.errors import InputError
 from simulator.studies import StudyDesk
 from simulator.studies.known import builtin_studies, find_study
 from simulator.studies.pairing import NO_PARTNER
-from simulator.studies.reconcile import payment_of
+from simulator.studies.reconcile import _in_cents, payment_of
 
 STUDY = "ambibench-multiple"
 
@@ -197,6 +197,7 @@ async def test_half_a_cent_is_rounded_up_for_everybody(office, tmp_path):
         await desk.complete_set(admission.participant)
     office.log.flush()
     owed = payment_of(desk, office.reader, metric="right", amount=0.37)  # 0.185, 0.555 and 0.0037
+    assert _in_cents(0.35 + 0.1, 0.1) == 0.05
     assert owed.bonus == {"anna": 0.19, "ben": 0.56}
     owed.write(tmp_path)
     assert (tmp_path / "bonus.csv").read_text(encoding="utf-8") == "anna,0.19\nben,0.56\n"
