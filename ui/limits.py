@@ -17,7 +17,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from typing import Any, Final, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -184,6 +184,7 @@ class Bodies:
             await answer(scope, receive, send)
             return
         except ClientDisconnect:
+            await Response(status_code=400)(scope, receive, send)  # nobody reads it
             return
         unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

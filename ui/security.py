@@ -134,7 +134,10 @@ class Shell(BaseHTTPMiddleware):
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                if message["status"] == 413:  # unread bytes must not be taken for the next request
+                    headers["Connection"] = "close"
             await send(message)
 
         if scope["type"] != "http":
@@ -154,6 +157,8 @@ class Shell(BaseHTTPMiddleware):
         """Rewrite the response if it is a page, or if a browser has opened an unknown address."""
         response = await call_next(request)
         headers, language = response.headers, page_language(request.scope)
+        if "content-disposition" in headers:
+            return response  # a file to save
         if "content-encoding" not in headers and headers.get("content-type", "").startswith("text/html"):
             html = b"".join([part async for part in cast(Any, response).body_iterator]).decode()
         elif response.status_code == 404 and request.method == "GET" and _accepts_pages(request.scope):

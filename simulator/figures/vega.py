@@ -261,7 +261,9 @@ def _axes(figure: Figure, number: int, columns: int) -> tuple[Spec, Spec]:
         return places | {"field": "x", "type": "quantitative", "scale": scale, "axis": axis}, values
     lines = {name: wrap(name, SIDE_LABEL if horizontal else LABEL) for name in categories(panel)}
     axis = {"ticks": False, "labelPadding": 6, "labelOverlap": False}
-    axis["labelExpr"] = f"{json.dumps(lines)}[datum.value]"
+    # Vega takes texts such as "toString" for functions of the language: each begins with a sign.
+    marked = {f"={name}": "=" + "\n".join(part) for name, part in lines.items()}
+    axis["labelExpr"] = f"split(slice({json.dumps(marked)}['=' + datum.value], 1), '\\n')"
     if not horizontal:
         # Names that do not fit side by side are slanted.
         longest = max(text_width(line) for part in lines.values() for line in part)

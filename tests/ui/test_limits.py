@@ -43,7 +43,7 @@ def test_languages_that_a_browser_makes_up_are_read_and_kept_once(
 def test_a_body_has_a_limit_whether_or_not_its_length_is_told(client: TestClient) -> None:
     large = "x" * MAX_BODY
     response = client.post(ROUTE, json={"path": large})
-    assert response.status_code == 413
+    assert (response.status_code, response.headers.get("connection")) == (413, "close")
 
     def parts() -> Iterator[bytes]:
         for _ in range(MAX_BODY // 1024 + 1):

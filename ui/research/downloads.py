@@ -122,6 +122,8 @@ def add_downloads(app: FastAPI, office: Office) -> None:
 
 
 def _answer_error(request: Request, error: Exception, *, status: int) -> Response:
+    if not request.url.path.startswith(RESEARCH):  # the handlers are the whole app's
+        raise error
     return JSONResponse({"error": str(error)}, status_code=status)
 
 

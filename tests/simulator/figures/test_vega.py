@@ -84,6 +84,12 @@ def test_grouped_bars_stand_side_by_side_and_are_as_high_as_their_values(grouped
     assert [0.8 * height / heights[0] for height in heights] == pytest.approx([0.8, 0.7, 0.55, 0.5])
 
 
+def test_names_of_the_language_are_names(grouped: Figure) -> None:
+    names = ["toString", "constructor", "__proto__"]
+    panel = Panel("", "kind", "share", [Bars(name, names, [0.5, 0.2, 0.3]) for name in names])
+    assert len(bars(Figure("names", "Names", [panel]))) == 9
+
+
 def test_stacked_parts_stand_on_each_other(stacked: Figure) -> None:
     boxes = bars(Figure("one", "t", stacked.panels[:1]))
     parts = [

@@ -313,7 +313,7 @@ def test_downloads(terminal):
     compared = browser.get("/research/download/report.csv?run=one&runs=two&tab=compare")
     assert "difference" in compared.text
     for form, begins in (("tex", b"\\begin{table}"), ("json", b"{"), ("html", b"<!"), ("zip", b"PK")):
-        answer = browser.get(f"/research/download/report.{form}", params={"run": "one"})
+        answer = browser.get(f"/research/download/report.{form}", params={"run": "one"}, headers=HTML)
         assert answer.content.startswith(begins) and "attachment" in answer.headers["content-disposition"]
     assert browser.get("/research/download/run.zip", params={"run": "one"}).content[:2] == b"PK"
     for name, params in (
