@@ -61,6 +61,12 @@ def in_order(
     return _in_processes(work, jobs, engine.workers)
 
 
+def in_own_process(work: Callable[[J], R], job: J) -> R:
+    """Return ``work(job)`` from a process of its own, for work that holds Python's lock; see `in_order`."""
+    (result,) = _in_processes(work, iter([job]), 1)
+    return result
+
+
 def _in_processes(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterator[R]:
     # A fork would copy locks that threads hold (those of the log's writer and the progress bar).
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _follow_parent)

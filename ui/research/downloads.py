@@ -24,6 +24,7 @@ from simulator.errors import AskbackError, InputError
 from simulator.reporting import Report, json_text, report_csv, report_latex, write_report
 from simulator.reporting.render import html_page
 from simulator.research import research_pages
+from simulator.runner.spreading import in_own_process
 from simulator.studies.files import Study
 from simulator.studies.known import opened_studies
 from simulator.studies.reconcile import payment_of
@@ -47,10 +48,10 @@ _FORMS: Final[Mapping[Form, tuple[str, Callable[[Report], str | bytes]]]] = {
     "csv": (_CSV, lambda report: "\ufeff" + report_csv(report)),
     "tex": ("application/x-tex; charset=utf-8", report_latex),
     "json": ("application/json; charset=utf-8", json_text),
-    "html": ("text/html; charset=utf-8", html_page),
-    "zip": (_ZIP, lambda report: zip_folder(lambda folder: write_report(report, folder))),
+    "html": ("text/html; charset=utf-8", lambda report: in_own_process(html_page, report)),
+    "zip": (_ZIP, lambda report: zip_folder(partial(_draw, report))),
 }
-"""Format of a report -> media type, and the function that writes it."""
+"""Format of a report -> media type, and the function that writes it. Turns must not wait for drawing."""
 
 
 def add_downloads(app: FastAPI, office: Office) -> None:
@@ -147,6 +148,10 @@ def report_file(report: Report, form: Form) -> bytes:
     return content.encode() if isinstance(content, str) else content
 
 
+def _draw(report: Report, folder: Path) -> None:
+    in_own_process(partial(write_report, folder=folder), report)
+
+
 def zip_folder(write: Callable[[Path], object]) -> bytes:
     """Return the files that `write` puts into a folder as a zip archive."""
     out = io.BytesIO()
@@ -199,7 +204,11 @@ def _require_file(files: Mapping[str, Any], name: str) -> Any:
 
 
 def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
-    """Return an export of a run with a codebook, without platform identities, as a zip file."""
+    """Return an export of a run with a codebook, without platform identities, as a zip file.
+
+    Raises:
+        NotInLog: if there is no such run.
+    """
     excel = format == "csv"
     return zip_folder(lambda folder: export_log(reader, folder, format=format, runs=[run_id], excel=excel))
 
