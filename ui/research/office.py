@@ -44,7 +44,12 @@ class CachedReports:
                 self._results.popitem(last=False)
         with result.lock:
             if result.state != state:
-                result.value, result.state = make(), state
+                try:
+                    result.value, result.state = make(), state
+                except Exception:
+                    with self._lock:  # what failed takes no place
+                        self._results.pop(key, None)
+                    raise
             return result.value  # type: ignore[no-any-return]
 
     def is_current(self, name: Hashable, runs: str | Iterable[str]) -> bool:
