@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import pandas as pd
 
-from logs import LogReader
 from simulator.ambient.annotation.consolidation import flow
 from simulator.ambient.data import read_examples
 from simulator.ambient.files.kinds import TABLES, merge
@@ -119,7 +119,7 @@ def read_contents(source: Frames) -> Contents:
         examples=examples_of_results(settings.data, paths, list(files.get("dataset", {}))),
         categories=categories,
     )
-    contexts = {run: _run_context(context, source.reader, (run, *source.runs)) for run in source.runs}
+    contexts = _run_contexts(context, source) if settings.data is None else {}
     aborted = not source.exclude_aborted
     played = [each for run in source.runs for each in tasks_of_run(source.reader, run, aborted=aborted)]
     results = [
@@ -135,16 +135,22 @@ def read_contents(source: Frames) -> Contents:
     return Contents(tuple(_number_duplicates(results)), tuple(played), tuple(flows))
 
 
-def _run_context(context: Context, reader: LogReader, runs: Iterable[str]) -> Context:
-    """Return the context with the data of the first run whose data still exist, unless data are named."""
-    for run in runs if context.settings.data is None else ():
-        data = reader.run(run).config.get("data")
+def _run_contexts(context: Context, source: Frames) -> dict[str, Context]:
+    """Return each run's context with its data, or those of another run if its own no longer exist."""
+
+    @cache
+    def context_on(data: str) -> Context | None:
         try:
-            if isinstance(data, str) and read_examples(data).examples:
+            if read_examples(data).examples:
                 return replace(context, examples=examples_of_results(data, ()))
         except InputError:
-            continue
-    return context
+            pass
+        return None
+
+    named = {run: source.reader.run(run).config.get("data") for run in source.runs}
+    contexts = {run: context_on(data) if isinstance(data, str) else None for run, data in named.items()}
+    other = next(filter(None, contexts.values()), context)
+    return {run: own or other for run, own in contexts.items()}
 
 
 def _file_results(files: Files, context: Context, problems: Problems) -> Iterator[Results]:
