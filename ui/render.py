@@ -23,8 +23,21 @@ from ui.i18n import LANGUAGES, Strings, trouble_text
 _FOLDER = Path(__file__).parent / "templates"
 
 
+class _Context(Context):
+    """A template's values, which look up texts without Jinja's search for decorators; a page has 50 texts."""
+
+    def call(self, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(obj) is not Strings:
+            return super().call(obj, *args, **kwargs)
+        kwargs.pop("_loop_vars", None)
+        kwargs.pop("_block_vars", None)
+        return obj(*args, **kwargs)
+
+
 class _Environment(Environment):
     """Templates with their globals in plain dictionaries, which are faster to copy than Jinja's chains."""
+
+    context_class = _Context
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         return {**self.globals, **(d or {})}
