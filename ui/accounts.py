@@ -127,12 +127,20 @@ class Accounts:
         self._write({**self.all(), name: Account(role=role, hash=self._hash_password(password))})
 
     def set_password(self, name: str, password: str) -> None:
-        """Change a password and end all log-ins made with the old one."""
+        """Change a password and end all log-ins made with the old one.
+
+        Raises:
+            InputError: if there is no such account, or the password is too short.
+        """
         account = self._require_account(name)
         self._write({**self.all(), name: account.model_copy(update={"hash": self._hash_password(password)})})
 
     def remove(self, name: str) -> None:
-        """Remove an account and end all its log-ins."""
+        """Remove an account and end all its log-ins.
+
+        Raises:
+            InputError: if there is no such account.
+        """
         self._require_account(name)
         self._write({other: account for other, account in self.all().items() if other != name})
 

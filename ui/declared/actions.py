@@ -87,7 +87,12 @@ class DeclaredActions:
         return entry_page(frame, self.link, self.sessions, self.studies())
 
     async def start(self, call: Mapping[str, Any]) -> Answer:
-        """Start an episode of free play; answer with the address of its page."""
+        """Start an episode of free play; answer with the address of its page.
+
+        Raises:
+            AskbackError: if it cannot start.
+            ValidationError: if the call is malformed.
+        """
         asked = StartCall.model_validate(call)
         episode_id = await self.sessions.start(
             seat=asked.seat,
@@ -129,7 +134,12 @@ class DeclaredActions:
         return welcome_page(in_study_language(frame, card), self.link, card)
 
     async def enter(self, frame: Frame, card: StudyCard, call: Mapping[str, Any]) -> Answer:
-        """Give a participant a place; answer with the address of its page, or a page that says why not."""
+        """Give a participant a place; answer with the address of its page, or with a page that says why not.
+
+        Raises:
+            AskbackError: if the study cannot continue.
+            ValidationError: if the call is malformed.
+        """
         asked = EnterCall.model_validate(call)
         frame = in_study_language(frame, card)
         entry = await self.sessions.enter(
@@ -147,7 +157,11 @@ class DeclaredActions:
         return self._go(Pass(entry.episode_id, entry.seat or default_seat, benchmark=self.name, study=study))
 
     async def next_set(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Give the participant of an episode of a study another set; answer as `enter` does."""
+        """Give the participant of an episode another set; answer as `enter` does.
+
+        Raises:
+            AskbackError: if the episode does not belong to a study.
+        """
         entry = await self.sessions.next_set(seat.episode_id)
         frame = in_study_language(frame, self.card_of(seat.study))
         return self._seat_answer(frame, entry, seat.seat, seat.study)
@@ -228,7 +242,11 @@ class DeclaredActions:
         }
 
     async def withdraw(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Withdraw a participant of a study with all their sets; return a page that confirms it."""
+        """Withdraw a participant with all their sets; return a page that confirms it.
+
+        Raises:
+            AskbackError: if the episode does not belong to a study.
+        """
         if not seat.study:
             raise InputError("One can only withdraw from a study.")
         await self.sessions.withdraw(seat.episode_id)
@@ -236,7 +254,11 @@ class DeclaredActions:
         return {"html": self._left_page(frame, seat, "withdrawn")}
 
     async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """End the set of a paired participant early, keeping what they did; return the page."""
+        """End the set of a paired participant early, keeping what they did; return the page.
+
+        Raises:
+            AskbackError: if the study pairs nobody.
+        """
         await self._pairs(seat).leave(seat.episode_id)
         return await self.page(frame, seat)
 
@@ -246,7 +268,11 @@ class DeclaredActions:
         return await self.page(frame, seat)
 
     async def wait_again(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """Let a participant whose partner has left wait for another one; return the page."""
+        """Let a participant whose partner has left wait for another one; return the page.
+
+        Raises:
+            AskbackError: if the study pairs nobody.
+        """
         with suppress(ConflictError):  # continued in another tab: the page shows the current state
             await self._pairs(seat).wait_again(seat.episode_id)
         return await self.page(frame, seat)

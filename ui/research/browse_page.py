@@ -65,7 +65,11 @@ class ListedEpisode:
 
 
 def browse_page(visit: Visit) -> str:
-    """Show a part of a run, by address: one that its benchmark declares, or the episodes."""
+    """Show a part of a run, by address: one that its benchmark declares, or the episodes.
+
+    Raises:
+        InputError: if the run has no such episode.
+    """
     t, at, reader = visit.t, visit.at, visit.reader
     run = reader.run(at.run)
     request = make_request(visit, run)

@@ -186,7 +186,11 @@ def _count_aborted(benchmark: BenchmarkT, reader: LogReader, run: str) -> int:
 
 
 def cached_comparison(cache: CachedReports, runs: Sequence[str]) -> Report:
-    """Return the cached comparison of runs, as by `askback compare`, with their metrics as bars."""
+    """Return the cached comparison of runs, as by `askback compare`, with their metrics as bars.
+
+    Raises:
+        InputError: if they cannot be compared.
+    """
 
     def make() -> Report:
         report, benchmark = comparison(cache.reader, runs), one_benchmark(cache.reader, runs)
