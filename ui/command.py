@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import socket
 import threading
@@ -27,7 +26,7 @@ from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
 from simulator.runner.build import Models
 from simulator.runner.lobby import PERSON, player_menu
-from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
+from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption, tune_collector
 from simulator.runner.processes import RunProcesses
 from simulator.studies.admission import erase_regularly
 from simulator.studies.declared import PlaySessions, sessions_type
@@ -209,11 +208,7 @@ def read_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
 def _serve(server: FastAPI, host: str, port: int) -> None:
     import uvicorn
 
-    # Imported objects stay alive: keep the collector from scanning them again and again.
-    gc.collect()
-    gc.freeze()
-    # Every play of a graph leaves cycles, which are collected as well ten times as seldom.
-    gc.set_threshold(10_000, 20, 20)
+    tune_collector()
     uvicorn.run(
         server,
         host=host,

@@ -38,7 +38,7 @@ from simulator.runner.build import NamedSeatFactory, Plan, build_plan, machine_o
 from simulator.runner.executors import open_executor
 from simulator.runner.logged import ENDED, endings_of_runs
 from simulator.runner.machines import AnyMachine
-from simulator.runner.options import HERE, Engine, ModelFlags
+from simulator.runner.options import HERE, Engine, ModelFlags, tune_collector
 from simulator.runner.run_summary import progress_bar
 from simulator.seats import Seat
 from simulator.seeds import draw_strata
@@ -194,8 +194,8 @@ def play(request: RunRequest, console: Console) -> str:
     if "person" in request.seats.values():
         raise InputError("People play in the browser: start the app with `askback app`.")
     engine = request.settings.engine
-    # Everything loaded so far outlives the run, so the garbage collector need not scan it repeatedly.
-    gc.freeze()
+    thresholds = gc.get_threshold()
+    tune_collector()
     try:
         return asyncio.run(_play(request, engine, console))
     except ServerDown as error:
@@ -207,6 +207,7 @@ def play(request: RunRequest, console: Console) -> str:
         raise typer.Exit(130) from None
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
 
 
 async def _play(request: RunRequest, engine: Engine, console: Console) -> str:

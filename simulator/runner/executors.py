@@ -17,7 +17,6 @@ They ignore Ctrl-C, which a terminal sends to all processes.
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import threading
@@ -38,7 +37,7 @@ from simulator.models import Budget
 from simulator.models.budget import SharedBudget
 from simulator.runner.batch import Executor, Job, OnEnding, play_jobs
 from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine
-from simulator.runner.options import Engine, processor_count
+from simulator.runner.options import Engine, processor_count, tune_collector
 from simulator.runner.spreading import describe_exit, start_context, worker_environment
 from simulator.seats import Seat
 
@@ -282,7 +281,7 @@ async def _play(task: _WorkerTask, places: int) -> None:
     current = asyncio.current_task()
     assert current is not None
     _serving = asyncio.get_running_loop(), current
-    gc.freeze()  # as the command does
+    tune_collector()
     async with LogWriter(task.path, durable=False) as log, task.seats(log, places) as seats:
         await play_jobs(
             load_machine(task.benchmark),

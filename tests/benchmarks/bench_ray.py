@@ -8,7 +8,6 @@ when they end, cancels out.
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from simulator.runner.cluster.connecting import connect, on_node, this_node
 from simulator.runner.cluster.head import Head
 from simulator.runner.cluster.players import Players, Work, version_here
 from simulator.runner.executors import Workers
+from simulator.runner.options import tune_collector
 from trees.sources import load_builtin
 
 TASKS, TURNS, LATENCY = 50, 20, 0.05
@@ -75,7 +75,7 @@ async def play(cast: Cast, how: str, ray: object, path: Path, places: int, repea
             spent = sum(seconds - cpu.get(process, 0.0) for process, seconds in now.items())
             measured = Measured(spent * 1e3, (time.perf_counter() - wall) * 1e3)
 
-    gc.freeze()  # as the command does
+    tune_collector()  # as the command does
     cpu, wall = cpu_of_family(), time.perf_counter()
     async with LogWriter(path, durable=False) as log, cast(log, places) as seats:
         with LogReader(path) as reader:

@@ -9,7 +9,6 @@ Models with weights are loaded once per node, by an actor (`NodeModel`) that all
 
 from __future__ import annotations
 
-import gc
 import itertools
 import os
 import pickle
@@ -45,6 +44,7 @@ from simulator.runner.cluster.connecting import (
     places_for,
     this_node,
 )
+from simulator.runner.options import tune_collector
 
 
 class Head:
@@ -78,7 +78,7 @@ class Head:
         self._reserved: dict[tuple[str, int], float] = {}
         self._models: dict[tuple[str, str], Any] = {}
         self._turn = itertools.count()
-        gc.freeze()  # as in players
+        tune_collector()
 
     async def join(self, player: str) -> int:
         """Return a new lease for `player`, and revoke the previous one."""

@@ -13,7 +13,6 @@ the log again, with all turns logged by then, and assigned to another player.
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import pickle
 import tempfile
@@ -40,7 +39,7 @@ from simulator.runner.cluster import connecting
 from simulator.runner.cluster.connecting import actor_options, import_ray
 from simulator.runner.cluster.head import Head, Link
 from simulator.runner.machines import AnyMachine
-from simulator.runner.options import Engine, Resources
+from simulator.runner.options import Engine, Resources, tune_collector
 from simulator.seats import Seat
 
 _REPORT_SECONDS: Final = 0.5
@@ -127,7 +126,7 @@ class Player:
         self._places = work.places
         async with AsyncExitStack() as stack:
             machine, seats, log = await self._open(work, stack)
-            gc.freeze()  # as the command does: Ray alone loads a hundred thousand objects
+            tune_collector()  # Ray alone loads a hundred thousand objects
             await play_jobs(
                 machine, seats, log, self._jobs.get, places=work.places, on_ending=self._add_ending
             )
