@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import socket
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +20,7 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
+from logs.connect import check_writable
 from logs.paths import HOME_VARIABLE, default_path, home
 from simulator import catalog, studies
 from simulator.catalog import attempt
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 
 _KEEP_ALIVE = 75
 """Seconds a connection waits for its next request: people think longer than uvicorn's default of 5."""
+_GRACE = 10
+"""Seconds for answers to be finished before the server stops; models may take minutes."""
 
 
 def app_command(
@@ -70,7 +75,7 @@ def app_command(
     timeout: TimeoutOption = None,
     host_name: Annotated[
         list[str] | None,
-        typer.Option(help="a host name of this server (repeatable)"),
+        typer.Option(help="a host name of this server, such as lab.example (repeatable)"),
     ] = None,
     proxy: Annotated[
         list[str] | None,
@@ -94,6 +99,7 @@ def app_command(
     _refuse_busy(host, port)
     _require_writable(home())
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
+        check_writable(path)
         options = replace(
             ModelFlags(base_url=base_url, timeout=timeout).options(path),
             recordings=None,
@@ -137,7 +143,7 @@ def app_command(
             from ui.research.mount import research_mount
             from ui.server import create_server
 
-            link = f"http://{host}:{port}"
+            link = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             Console().print(f"Askback is at [bold]{link}[/bold]  (Ctrl-C stops it)", highlight=False)
             research = research_mount(
                 writer,
@@ -214,6 +220,8 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
     gc.freeze()
     # Every play of a graph leaves cycles, which are collected as well ten times as seldom.
     gc.set_threshold(10_000, 20, 20)
+    # Uvicorn raises it again once it has stopped: close the log and stop the runs, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     uvicorn.run(
         server,
         host=host,
@@ -225,6 +233,7 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
         lifespan="on",
         http=PatientProtocol,
         timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_GRACE,
     )
 
 
@@ -242,7 +251,7 @@ def _require_writable(folder: Path) -> None:
 
 
 def _refuse_busy(host: str, port: int) -> None:
-    with socket.socket() as probe:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
