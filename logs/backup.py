@@ -34,16 +34,16 @@ def back_up(log: Path, target: Path) -> None:
     for path in (target, key_path(target)):
         if path.exists():
             raise LogError(f"{path} already exists: choose another name.")
-    target.parent.mkdir(parents=True, exist_ok=True)
     with LogReader(log) as reader, _draft(target) as draft:
-        try:
-            with reader.connection() as source, closing(sqlite3.connect(draft)) as copy:
+        with reader.connection() as source, closing(sqlite3.connect(draft)) as copy:
+            try:
+                copy.execute("PRAGMA journal_mode = OFF")  # a copy that fails leaves no journal
                 # In one step: page by page, the copy would start over at every write.
                 source.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")
                 (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.Error as error:
-            raise log_error(log, error, "copy") from error
+            except sqlite3.Error as error:
+                raise log_error(target, error) from error
         if verdict != "ok":
             raise LogError(f"the copy of {log} is damaged: {verdict}.")
         if key_path(log).exists():
@@ -66,20 +66,30 @@ def restore(backup: Path, log: Path, *, replace: bool = False) -> Path | None:
         LogError: if there is a log and `replace` is False, or it is in use; or if `backup` is not a log.
     """
     LogReader(backup).close()
-    aside = None
-    if log.exists() or key_path(log).exists():
-        aside = log.with_name(f"{log.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
-        if not replace:
-            raise LogError(
-                f"there is already a log at {log}. Name another file with --log, or use --replace, which "
-                f"keeps the existing one as {log.name}.TIME."
-            )
-        _require_unused(log)
-        for old, new in ((log, aside), (key_path(log), key_path(aside))):
-            if old.exists():
-                old.rename(new)
-    back_up(backup, log)
+    if not log.exists() and not key_path(log).exists():
+        back_up(backup, log)
+        return None
+    if not replace:
+        raise LogError(
+            f"there is already a log at {log}. Name another file with --log, or use --replace, which "
+            f"keeps the existing one as {log.name}.TIME."
+        )
+    _require_unused(log)
+    aside = log.with_name(f"{log.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+    _move(log, aside)
+    try:
+        back_up(backup, log)
+    except LogError:
+        _move(aside, log)
+        raise
     return aside
+
+
+def _move(log: Path, target: Path) -> None:
+    """Rename a log and its key, as far as they exist."""
+    for old, new in ((log, target), (key_path(log), key_path(target))):
+        if old.exists():
+            old.rename(new)
 
 
 def _require_unused(log: Path) -> None:
@@ -96,9 +106,10 @@ def _require_unused(log: Path) -> None:
 
 @contextlib.contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """Yield `drafted(target)`, with errors as `LogError`."""
+    """Yield `atomic_draft(target)`, with errors as `LogError`. Missing folders are made."""
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_draft(target) as draft:
             yield draft
     except OSError as error:
-        raise LogError(f"cannot write {target}: {error}") from error
+        raise LogError(f"cannot write {target}: {error.strerror}") from error

@@ -321,7 +321,7 @@ def _colour_state(state: State) -> Text:
 
 def _moment(created_at: str) -> str:
     """Return a time to the minute."""
-    return created_at[:16].replace("T", " ")
+    return created_at[:16].replace("T", " ") + " UTC"
 
 
 def _line(turn: Turn) -> Text:

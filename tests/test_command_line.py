@@ -59,6 +59,8 @@ MISTAKES = [
     ("data add clarq words.txt", ["words.txt", "zip"]),
     ("data add chess words.txt", ["chess", "clarq", "handmethat"]),
     ("score night --log gone.sqlite", ["gone.sqlite", "--log"]),
+    ("study new clarq-h2l words.txt/mine.yaml", ["words.txt/mine.yaml", "cannot be written"]),
+    ("app --port 7997 --study gone.yaml", ["gone.yaml", "cannot be read"]),
 ]
 
 

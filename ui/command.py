@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +19,7 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
+from logs.connect import check_writable
 from logs.paths import HOME_VARIABLE, default_path, home
 from simulator import catalog, studies
 from simulator.catalog import attempt
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
 _KEEP_ALIVE = 75
 """Seconds a connection waits for its next request: people think longer than uvicorn's default of 5."""
+_GRACE = 10
+"""Seconds for answers to be finished before the server stops; models may take minutes."""
 
 
 def app_command(
@@ -69,7 +74,7 @@ def app_command(
     timeout: TimeoutOption = None,
     host_name: Annotated[
         list[str] | None,
-        typer.Option(help="a host name of this server (repeatable)"),
+        typer.Option(help="a host name of this server, such as lab.example (repeatable)"),
     ] = None,
     proxy: Annotated[
         list[str] | None,
@@ -93,6 +98,7 @@ def app_command(
     _refuse_busy(host, port)
     _require_writable(home())
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
+        check_writable(path)
         options = replace(
             ModelFlags(base_url=base_url, timeout=timeout).options(path),
             recordings=None,
@@ -136,7 +142,7 @@ def app_command(
             from ui.research.mount import research_mount
             from ui.server import create_server
 
-            link = f"http://{host}:{port}"
+            link = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             Console().print(f"Askback is at [bold]{link}[/bold]  (Ctrl-C stops it)", highlight=False)
             research = research_mount(
                 writer,
@@ -209,6 +215,8 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
     import uvicorn
 
     tune_collector()
+    # Uvicorn raises it again once it has stopped: close the log and stop the runs, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     uvicorn.run(
         server,
         host=host,
@@ -220,6 +228,7 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
         lifespan="on",
         http=PatientProtocol,
         timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_GRACE,
     )
 
 
@@ -237,7 +246,7 @@ def _require_writable(folder: Path) -> None:
 
 
 def _refuse_busy(host: str, port: int) -> None:
-    with socket.socket() as probe:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

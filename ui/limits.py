@@ -223,6 +223,13 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         elif self._deadline is None:
             self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
+    def shutdown(self) -> None:
+        """Finish an answer, but end a begun stream: an open page's would keep the server from stopping."""
+        if self.cycle is not None and self.cycle.response_started:
+            self.transport.close()
+        else:
+            super().shutdown()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._stop_waiting()

@@ -112,7 +112,11 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     # `Hosts` has already checked our own name.
     cross_site = origin is not None and origin.partition("://")[2] != headers.get("host")
     if cross_site and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-        return PlainTextResponse("a request from another site is refused", status_code=403)
+        refusal = (
+            f"a request from {origin} to {headers.get('host')} is refused. A proxy in between must keep the "
+            "Host header, or send X-Forwarded-Host and be named with: askback app --proxy ADDRESS\n"
+        )
+        return PlainTextResponse(refusal, status_code=403)
     return None
 
 
@@ -209,13 +213,16 @@ class Access:
         """Return the access of a server that listens on `host`.
 
         Raises:
-            InputError: if a proxy is not an address or network, or `sso_header` is set without a proxy.
+            InputError: if a name or proxy is none, or `sso_header` is set without a proxy.
         """
         if sso_header and not proxies:
             raise InputError(
                 "--sso-header needs --proxy: the header is trusted from named proxies only, since every "
                 "browser can send it."
             )
+        for name in names:
+            if not re.fullmatch(r"[\w.-]+", name):
+                raise InputError(f"--host-name {name}: write a name only, such as lab.example.")
         for proxy in proxies:
             try:
                 ipaddress.ip_network(proxy, strict=False)

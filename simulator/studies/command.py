@@ -18,6 +18,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Event
 from simulator.errors import InputError
+from simulator.output_files import write_atomically
 from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption
 from simulator.studies.admission import erase_due, pending_erasures
 from simulator.studies.desk import StudyDesk
@@ -113,7 +114,7 @@ def write_study(
     if file.exists():
         raise InputError(f"{file} already exists; choose another name.")
     text = study_file(source).read_text(encoding="utf-8")
-    file.write_text(re.sub(r"(?m)^id:.*$", f"id: {file.stem}", text, count=1), encoding="utf-8")
+    write_atomically(file, re.sub(r"(?m)^id:.*$", f"id: {file.stem}", text, count=1))
     try:
         study = read_study(file)
     except InputError:

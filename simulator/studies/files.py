@@ -302,7 +302,7 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
     try:
         node = bounded.compose(path.read_text(encoding="utf-8-sig"), _Loader)
     except (OSError, UnicodeDecodeError) as error:
-        return None, (fault(0, str(error)),)
+        return None, (fault(0, f"cannot be read ({getattr(error, 'strerror', 'not UTF-8')})"),)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         return None, (fault(mark.line + 1 if mark else 0, f"not YAML: {error.problem}; {_QUOTES}"),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import pytest
 from fastapi import FastAPI
@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import app
-from logs import LogError, LogReader, LogWriter, NotALog, writer
+from logs import LogError, LogReader, LogWriter, NotALog, connect, writer
 from logs.connect import check_writable
 from simulator.clarq.data import load_items
 from simulator.clarq.machine import MACHINE
@@ -102,6 +102,19 @@ def test_the_app_says_in_a_sentence_that_its_folder_cannot_be_written(tmp_path, 
     result = CliRunner().invoke(app.cli, ["app", "--port", "7997", "--log", str(tmp_path / "log.sqlite")])
     assert isinstance(result.exception, InputError)
     assert "is not writable" in str(result.exception) and "ASKBACK_HOME" in str(result.exception)
+
+
+def test_the_app_does_not_start_on_a_log_that_cannot_be_written(tmp_path, monkeypatch):
+    path = tmp_path / "log.sqlite"
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path))
+    monkeypatch.setattr(connect, "_MAKING_SECONDS", 0.1)
+    monkeypatch.setattr(command, "_serve", lambda *serving, **means: pytest.fail("the app has started"))
+    LogWriter(path, durable=True).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        result = CliRunner().invoke(app.cli, ["app", "--port", "7997", "--log", str(path)])
+    assert isinstance(result.exception, LogError)
+    assert "Another program is using the file" in str(result.exception)
 
 
 def test_health_tries_a_write(tmp_path, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 import sqlite3
 import threading
 from contextlib import closing
@@ -111,6 +113,35 @@ def test_a_log_that_is_in_use_is_not_replaced(tmp_path: Path) -> None:
         with pytest.raises(LogError, match="Another program is using the file"):
             restore(copy, path, replace=True)
         say(writer, 0)
+
+
+def test_a_log_stays_if_its_backup_cannot_be_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = tmp_path / "log.sqlite", tmp_path / "copy.sqlite"
+    with LogWriter(path, durable=False) as writer:
+        begin(writer)
+        load_key(path)
+        back_up(path, copy)
+        say(writer, 0)
+    before = {file.name for file in tmp_path.iterdir()}
+
+    def full(*names: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(LogError, match=r"cannot write .*log\.sqlite\.key: No space left"):
+        restore(copy, path, replace=True)
+    assert {file.name for file in tmp_path.iterdir()} == before
+    with LogReader(path) as reader:
+        assert len(reader.turns(EPISODE)) == 1
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    LogWriter(path, durable=False).close()
+    with pytest.raises(LogError, match="cannot write"):
+        back_up(path, path / "sub" / "copy.sqlite")
 
 
 def test_what_is_no_log_is_not_restored(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from fake_sessions import FakeSessions
 from fastapi.testclient import TestClient
 
+from simulator.errors import InputError
 from ui.security import Access, rewrite_index
 from ui.server import create_server
 from ui.tokens import SECRET_FILE
@@ -84,7 +85,18 @@ def test_another_sites_page_cannot_call(client: TestClient) -> None:
     assert client.post(route, json={}, headers={"Origin": "http://127.0.0.1:7860"}).status_code == 200
     # Whoever calls can write this header; it counts from a proxy that was named, and from nobody else.
     behind = {"Origin": "https://play.example.org", "X-Forwarded-Host": "play.example.org"}
-    assert client.post(route, json={}, headers=behind).status_code == 403
+    refused = client.post(route, json={}, headers=behind)
+    assert (
+        refused.status_code == 403
+        and "https://play.example.org" in refused.text
+        and "--proxy" in refused.text
+    )
+
+
+@pytest.mark.parametrize("name", ["https://lab.example/", "lab.example:443", ""])
+def test_a_host_name_is_a_name_only(name: str) -> None:
+    with pytest.raises(InputError, match="--host-name"):
+        Access.build("127.0.0.1", (name,), ())
 
 
 async def test_a_named_proxy_says_by_which_name_the_server_was_asked(

@@ -202,8 +202,6 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive) -> Response | User:
         step = _route(scope).removeprefix(self.path).strip("/")
         asked, method = HTTPConnection(scope), scope.get("method")
-        if self.log_ins.sso_header and (name := asked.headers.get(self.log_ins.sso_header)):
-            return self.log_ins.find(name) or self._refusal(scope, "no_account", 403)
         cookie = asked.cookies.get(COOKIE, "")
         home = f"{scope.get('root_path', '')}{self.path}"
         if step == LOGIN and method == "POST":
@@ -217,6 +215,8 @@ class Guard:
             response = RedirectResponse(home, status_code=303)
             response.delete_cookie(COOKIE, path=home)
             return response
+        if self.log_ins.sso_header and (name := asked.headers.get(self.log_ins.sso_header)):
+            return self.log_ins.find(name) or self._refusal(scope, "no_account", 403)
         if user := self.log_ins.user(cookie):
             return user
         if (token := asked.query_params.get("token")) and method == "GET":

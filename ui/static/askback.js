@@ -114,8 +114,10 @@ window.askback = (() => {
       const asked = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...from, ...data }) };
       try {
         const response = await fetch(`/api/call/${name}`, asked);
-        return response.ok ? await response.json() : undefined;
-      } catch { return undefined; }
+        if (response.ok) return await response.json();
+        this.refusal = await response.text();
+      } catch { /* no answer */ }
+      return undefined;
     }
 
     async alive() {
@@ -165,7 +167,7 @@ window.askback = (() => {
 
     async load() {
       const answer = await this.retryCall("page");
-      if (!answer) return;
+      if (!answer) return this.element.append(this.refusal ?? "");  // better than an empty page
       await this.show(answer.html);
       this.toast("");
       if (location.hash) this.one(location.hash)?.scrollIntoView();

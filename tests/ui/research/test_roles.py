@@ -196,6 +196,14 @@ def test_a_proxy_that_is_named_says_who_comes(bench, home):
     assert log_in(server, "ann@lab.example", "")[1] == 401
 
 
+def test_logging_out_of_single_sign_on_is_no_fault(bench, home):
+    Accounts(home / ACCOUNTS_FILE).add("eva@lab.example", "editor", None)
+    access = Access.build("127.0.0.1", ("study.example",), ("192.0.2.200",), "X-Forwarded-User")
+    browser = client(app(bench, home, access=access, sso_header=access.sso_header), "192.0.2.200")
+    answer = browser.post("/research/logout", headers={"x-forwarded-user": "eva@lab.example"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/research")
+
+
 def test_single_sign_on_wants_a_proxy():
     with pytest.raises(InputError, match="--sso-header needs --proxy"):
         Access.build("0.0.0.0", (), (), "X-Forwarded-User")
