@@ -217,6 +217,9 @@ def test_frames_of_nothing_have_their_columns(path):
     with LogReader(path) as reader:
         assert [*frames.episodes(reader, ["empty"]).columns] == [*frames.EPISODE_COLUMNS, "success"]
         assert frames.turns(reader, ["empty"])["seconds"].dtype == float
+        assert frames.calls(reader, ["empty"])["cost"].dtype == float
+        kinds = frames.episodes(reader, ["empty"]).dtypes
+        assert [kinds[name] for name in ("repeat", "turns", "seconds")] == [int, int, float]
         for read in (frames.turns, frames.judgments, frames.calls):
             assert {"run", "episode"} <= set(read(reader, ["empty"]).columns)
             with pytest.raises(NotInLog):
