@@ -177,7 +177,9 @@ def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for run in dict.fromkeys(runs):
         reader.run(run)
-        rows += ({"run": run, **asdict(call)} for call in reader.model_calls(run_id=run))
+        erased = erased_episodes(reader, run)
+        known = (call for call in reader.model_calls(run_id=run) if call.episode_id not in erased)
+        rows += ({"run": run, **asdict(call)} for call in known)
     columns = ["run", *(part.name for part in fields(ModelCall))]
     frame = pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "call"})
     return frame.astype({"cost": float, "seconds": float})  # even if no model has a price

@@ -154,10 +154,12 @@ def test_what_a_seat_aborted_can_be_left_out(path):
 
 
 def test_people_who_were_erased_are_in_no_frame(path):
+    with LogWriter(path, durable=False) as log:
+        log.put(ModelCall(id="d", episode_id="person#0", turn_number=0, purpose="provider", model="m/x"))
     erase_participant(path, "p2")
     with LogReader(path) as reader:
         data = frames.Frames(log=reader, runs=("r",))
-        for frame in (data.episodes, data.turns, data.judgments):
+        for frame in (data.episodes, data.turns, data.judgments, frames.calls(reader, ["r"])):
             assert not frame["episode"].str.startswith("person").any()
             assert frame["episode"].str.startswith("good").any()
 
