@@ -222,7 +222,7 @@ class Score:
     Attributes:
         metric: ``success``, ``aqd``, ``aql``, …
         value: None if the metric is undefined for the episode.
-        version: the scorer's version; scoring again appends a row if anything has changed, and the latest counts.
+        version: the scorer's version; scoring again appends a row if anything has changed; the latest counts.
         details: the basis of the number (missing nodes, …).
     """
 
