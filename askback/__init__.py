@@ -151,7 +151,7 @@ def run(
         limit: number of items; default: all.
         repeat: episodes per item.
         seed: seed of all random choices of the run.
-        name: name of the run; default: derived from its configuration.
+        name: name of the run; default: derived from its configuration, in which objects count by their class.
         log: the log file; default: as for `load_log`.
         concurrency: number of concurrent episodes.
         rules: options of the episodes, by name; default: the benchmark's defaults.

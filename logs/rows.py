@@ -86,7 +86,7 @@ class Episode:
         language: the language it is played in.
         seats: seat name to occupant (``{"seeker": "person", "provider": "offline/experts"}``).
         seed: the seed of every random choice in the episode.
-        repeat: 0 for the first play of the item in this run.
+        repeat: 0, 1, … for the plays of the item in this run; for people a random number, only to be unique.
         attempt: 0, plus one each time a failed episode is run again.
         participant_id: the person who plays, if any. If two people play, the payload of each of their turns
             has a ``participant_id``.
@@ -222,7 +222,7 @@ class Score:
     Attributes:
         metric: ``success``, ``aqd``, ``aql``, …
         value: None if the metric is undefined for the episode.
-        version: the scorer's version; scoring again appends a row if anything has changed.
+        version: the scorer's version; scoring again appends a row if anything has changed; the latest counts.
         details: the basis of the number (missing nodes, …).
     """
 

@@ -109,7 +109,8 @@ def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = 
     declared = [name for benchmark in benchmarks for name in _declared_metrics(benchmark)]
     if frame.empty:
         declared += [metric.name for each in benchmarks if each for metric in each.metrics[:1]]
-    return frame.reindex(columns=list(dict.fromkeys((*EPISODE_COLUMNS, *frame, *declared))))
+    columns = list(dict.fromkeys((*EPISODE_COLUMNS, *frame, *declared)))
+    return frame.reindex(columns=columns).astype({"repeat": int, "turns": int, "seconds": float})
 
 
 def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
@@ -176,9 +177,12 @@ def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for run in dict.fromkeys(runs):
         reader.run(run)
-        rows += ({"run": run, **asdict(call)} for call in reader.model_calls(run_id=run))
+        erased = erased_episodes(reader, run)
+        known = (call for call in reader.model_calls(run_id=run) if call.episode_id not in erased)
+        rows += ({"run": run, **asdict(call)} for call in known)
     columns = ["run", *(part.name for part in fields(ModelCall))]
-    return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "call"})
+    frame = pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "call"})
+    return frame.astype({"cost": float, "seconds": float})  # even if no model has a price
 
 
 def _benchmark_of(run: Run) -> Benchmark[Any, Any] | None:

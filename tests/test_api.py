@@ -182,6 +182,7 @@ def test_a_benchmark_that_is_defined_anew_takes_the_place_of_the_former_one():
         (lambda: askback.run("clarq", rules={"turn_limit": 0}), ["turn_limit is 0", "greater than 0"]),
         (lambda: askback.run("clarq", items=["gather-resources-1"]), ["'gather-resources-1' is not an item"]),
         (lambda: askback.run(GUESSING, items=["n1"]), ["'n1' is not a Number"]),
+        (lambda: askback.run(GUESSING, items=[]), ["items is empty"]),
         # The log could not be read again after a seed that is no whole number.
         (lambda: askback.run(GUESSING, seed=1.0), ["seed is 1.0, not a whole number"]),
         (lambda: askback.run(GUESSING, seed=True), ["seed is True, not a whole number"]),

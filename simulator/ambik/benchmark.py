@@ -73,7 +73,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
                 "clear and clarified tasks"
             ),
             useful="part of the intent",
-            right="the action realises the user's intent",
+            right="the action realises the user's intent (without an action nothing is counted)",
         ),
     ),
     checker=later("simulator.ambik.data:TABLES.checker"),

@@ -241,7 +241,7 @@ def notes(rows: Iterable[Row]) -> tuple[str, ...]:
         "What a failing seat aborted is not right in the end, and tells of asking only if something was "
         "asked.",
         "Intervals are 95 %: Wilson's for shares where each item was played once, else bootstrap over items; "
-        "J's is Newcombe's where one of its two shares does not vary.",
+        "J's is Newcombe's where one of its two shares does not vary. (n): items; of useful, questions.",
     )
 
 

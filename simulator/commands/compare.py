@@ -133,7 +133,7 @@ def _different_contents(reader: LogReader, runs: Sequence[str]) -> Iterator[str]
             yield (
                 f"{first} and {second}: {other} of {len(shared)} items of one name have other contents in "
                 "the log. They are not pairs if they come from other data or were made with another seed; "
-                "they are if a results file left out some of their fields."
+                "they are if results files leave out some of their fields, or list them in another order."
             )
 
 
@@ -206,22 +206,22 @@ def _compare_all(
     frame: pd.DataFrame, metric: Metric, runs: Sequence[str], cluster: Callable[[str], str]
 ) -> list[Pair]:
     """Return the comparisons in a metric of all pairs of runs that share an item."""
-    tried = (_compare_two(frame, metric, first, second, cluster) for first, second in combinations(runs, 2))
+    scored = frame.dropna(subset=[metric.name])
+    means = scored.pivot_table(metric.name, ["item", "language"], "run", aggfunc="mean").astype(float)
+    present = [run for run in runs if run in means]
+    tried = (_compare_two(means[[*pair]].dropna(), metric, cluster) for pair in combinations(present, 2))
     pairs = [pair for pair in tried if pair is not None]
     adjusted = holm([pair.p for pair in pairs])
     # An adjusted upper bound (`AtMost`) is one, too.
     return [pair._replace(holm=type(pair.p)(p)) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
-def _compare_two(
-    frame: pd.DataFrame, metric: Metric, first: str, second: str, cluster: Callable[[str], str]
-) -> Pair | None:
-    """Return the unadjusted comparison of two runs in a metric; None if they share no item."""
-    table = frame[frame["run"].isin([first, second])].dropna(subset=[metric.name])
-    means = table.pivot_table(metric.name, ["item", "language"], "run", aggfunc="mean").dropna()
-    if not {first, second} <= set(means.columns) or means.empty:
+def _compare_two(means: pd.DataFrame, metric: Metric, cluster: Callable[[str], str]) -> Pair | None:
+    """Return the unadjusted comparison of two runs, the columns of the items' means; None without an item."""
+    if means.empty:
         return None
-    baseline, other = means[first].astype(float), means[second].astype(float)
+    first, second = means
+    baseline, other = means[first], means[second]
     items = means.index.get_level_values("item")
     clusters = items.map(cluster).tolist()
     differences = (other - baseline).groupby(clusters)

@@ -304,7 +304,7 @@ class UncutTable:
 
     def _part_columns(self) -> tuple[Sequence[TextColumn], Sequence[TextColumn]]:
         """Return the columns of row names, and the other columns."""
-        first = next((at for at, column in enumerate(self.columns) if not column.folds), 1)
+        first = max(1, next((at for at, column in enumerate(self.columns) if not column.folds), 1))
         return self.columns[:first], self.columns[first:]
 
     def _least_width(self, width: int) -> Callable[[TextColumn], int]:

@@ -64,6 +64,7 @@ def to_vega_lite(figure: Figure, look: Look = LIGHT, width: float | None = None)
         "description": figure.title,
         "padding": 4,
         "concat": [_panel(figure, number, columns, look, panel_width) for number in numbers],
+        "resolve": {"scale": {"xOffset": "independent", "yOffset": "independent"}},
         "columns": columns,
         "spacing": {"row": 24, "column": _SPACING},
     }

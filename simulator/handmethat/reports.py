@@ -131,7 +131,7 @@ def level_results(episodes: pd.DataFrame) -> pd.DataFrame:
             setting = {"robot": robot, "mode": mode, "protocol": protocol, "allowed": allowed}
             name = ALL if level is None else str(level)
             rows.append({**setting, "level": name, "label": label, **summarise(at_level)})
-    return pd.DataFrame(rows).astype(object)
+    return pd.DataFrame(rows, dtype=object)
 
 
 def summarise(episodes: pd.DataFrame) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from typing import Any, Final
 from logs.rows import Judgment, Score, Turn
 from simulator.asking import Asked, Need
 from simulator.errors import InputError
+from simulator.handmethat.benchmark import BENCHMARK
 from simulator.handmethat.env.game import Costs
 from simulator.handmethat.env.observe import Mode
 from simulator.handmethat.env.questions import question_cost
@@ -38,10 +39,6 @@ from simulator.runner import machines
 from simulator.runner.machines import task_turns
 
 VERSION: Final = "handmethat-1"
-_METRICS: Final = (
-    *("success", "score", "raw_sum", "moves", "moves_of_success"),
-    *("questions", "question_cost"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +126,7 @@ def options_of(turns: Sequence[Turn]) -> Options:
 def score_rows(episode_id: str, scores: EpisodeScores) -> tuple[Score, ...]:
     """Return the metrics as rows of the log, each with the other values as details."""
     details: dict[str, Any] = asdict(scores)
-    values = {metric: details.pop(metric) for metric in _METRICS}
+    values = {metric.name: details.pop(metric.name) for metric in BENCHMARK.metrics}
     return machines.score_rows(episode_id, values, VERSION, details)
 
 

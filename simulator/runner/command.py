@@ -368,13 +368,12 @@ def _items(
         if benchmark.load is None:
             raise InputError(f"{benchmark.name} has several kinds of items; pass those to play (items=…).")
         items = catalog.load_items(benchmark, data)
-    else:
-        for item in items:
-            if not isinstance(item, benchmark.item) if benchmark.item else isinstance(item, str | Mapping):
-                kind = f"a {benchmark.item.__name__}" if benchmark.item else "an item"
-                raise InputError(
-                    f"items: {item!r} is not {kind}; pass objects as {benchmark.name} loads them."
-                )
+    if not items:
+        raise InputError("items is empty; there is nothing to play.")
+    for item in items:
+        if not isinstance(item, benchmark.item) if benchmark.item else isinstance(item, str | Mapping):
+            kind = f"a {benchmark.item.__name__}" if benchmark.item else "an item"
+            raise InputError(f"items: {item!r} is not {kind}; pass objects as {benchmark.name} loads them.")
     return tuple(items) if limit is None else draw_strata(items, limit, lambda item: (), seed)
 
 

@@ -154,10 +154,12 @@ def test_what_a_seat_aborted_can_be_left_out(path):
 
 
 def test_people_who_were_erased_are_in_no_frame(path):
+    with LogWriter(path, durable=False) as log:
+        log.put(ModelCall(id="d", episode_id="person#0", turn_number=0, purpose="provider", model="m/x"))
     erase_participant(path, "p2")
     with LogReader(path) as reader:
         data = frames.Frames(log=reader, runs=("r",))
-        for frame in (data.episodes, data.turns, data.judgments):
+        for frame in (data.episodes, data.turns, data.judgments, frames.calls(reader, ["r"])):
             assert not frame["episode"].str.startswith("person").any()
             assert frame["episode"].str.startswith("good").any()
 
@@ -217,6 +219,9 @@ def test_frames_of_nothing_have_their_columns(path):
     with LogReader(path) as reader:
         assert [*frames.episodes(reader, ["empty"]).columns] == [*frames.EPISODE_COLUMNS, "success"]
         assert frames.turns(reader, ["empty"])["seconds"].dtype == float
+        assert frames.calls(reader, ["empty"])["cost"].dtype == float
+        kinds = frames.episodes(reader, ["empty"]).dtypes
+        assert [kinds[name] for name in ("repeat", "turns", "seconds")] == [int, int, float]
         for read in (frames.turns, frames.judgments, frames.calls):
             assert {"run", "episode"} <= set(read(reader, ["empty"]).columns)
             with pytest.raises(NotInLog):

@@ -119,6 +119,13 @@ def test_words_of_names_are_not_broken_where_a_number_has_room_beside_them() -> 
     assert "Experiment" in capture.get()
 
 
+def test_a_number_is_the_name_of_a_row_that_begins_with_it() -> None:
+    console = Console(width=20)
+    with console.capture() as capture:
+        console.print(Table(["k", "people", "the oracle"], [[17, 0.5, 1.0]]).to_text())
+    assert capture.get().count("17") == 2
+
+
 def test_a_p_value_is_never_zero() -> None:
     columns = [Column("p", 4, never_zero=True), Column("difference", 4)]
     table = Table(columns, [[0.00001, 0.00001], [0.0, 0.0], [0.0312, 0.0312]])

@@ -84,6 +84,18 @@ def test_grouped_bars_stand_side_by_side_and_are_as_high_as_their_values(grouped
     assert [0.8 * height / heights[0] for height in heights] == pytest.approx([0.8, 0.7, 0.55, 0.5])
 
 
+def test_bars_of_each_panel_stand_above_their_own_names() -> None:
+    kinds = {"seeker": ["person", "nothing"], "robot": ["person", "inferred", "nothing"]}
+    panels = [
+        Panel(who, "", "share", [Bars(f"{who} {at}", names, [0.5] * len(names)) for at in range(2)])
+        for who, names in kinds.items()
+    ]
+    boxes = bars(Figure("asking", "Who asks", panels, columns=1))
+    for who in kinds:
+        alone = bars(Figure("asking", "Who asks", [panel for panel in panels if panel.title == who]))
+        assert {text: box for text, box in boxes.items() if text.startswith(who)} == alone
+
+
 def test_names_of_the_language_are_names(grouped: Figure) -> None:
     names = ["toString", "constructor", "__proto__"]
     panel = Panel("", "kind", "share", [Bars(name, names, [0.5, 0.2, 0.3]) for name in names])

@@ -119,6 +119,7 @@ def test_rows_are_robots_and_columns_levels(put, reader, lamp, wrong):
     cells = levels(made)
     assert [level for _, level in cells] == ["1", "all", "2", "4", "all", "1", "all"]
     assert cells["offline/heuristic*", "2"]["moves"] is None
+    assert repr(cells["openai/x, 2 questions", "1"]["allowed"]) == "2"  # not 2.0, which is shown as 2.00
 
 
 def test_failed_episodes_are_counted_but_not_scored(put, reader, lamp):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from logs.rows import Turn
 from simulator.errors import InputError
+from simulator.handmethat.benchmark import BENCHMARK
 from simulator.handmethat.score import score_episode, score_rows
+from simulator.reports import present_metrics
 
 
 def turns(*commands, **options):
@@ -89,3 +92,10 @@ def test_an_episode_keeps_the_prices_at_which_it_was_played(kitchen, lamp):
     assert (then.question_cost, then.score, then.raw_sum) == (20, now.score + 10, now.raw_sum + 10)
     limited = score_episode(kitchen, turns(second, *lamp, longest=256))
     assert (limited.questions, limited.invalid, limited.score) == (0, 1, 95)
+
+
+def test_of_the_scores_only_success_is_a_share(kitchen, lamp):
+    """A run without questions has a question cost of 0 points, which is no share of 0 %."""
+    scored = [row.metric for row in score_rows("e", score_episode(kitchen, turns(*lamp)))]
+    frame = pd.DataFrame([dict.fromkeys(scored, 0.0)])
+    assert [metric.name for metric in present_metrics(BENCHMARK, frame) if metric.is_share] == ["success"]
