@@ -18,6 +18,7 @@ from simulator.figures import Column, Table
 from simulator.form_blocks import Field
 from simulator.judging import rater_order, require_known
 from simulator.judging.agreement import cluster_kappa
+from simulator.model_forms import read_form
 from simulator.reporting import Section, slug
 from simulator.stats import Interval
 
@@ -109,7 +110,7 @@ def judgment_rows(
     """Return the log rows for a form from a desk, to be written in this order; nothing is written here.
 
     Raises:
-        DeskFormError: if the form breaks rules.
+        DeskFormError: if the form breaks rules; a `FormError` if it breaks those of its fields.
         InputError: if there is no such thing, this person may not judge it, or a choice is unknown.
     """
     desk.form.require_name(rater)
@@ -127,7 +128,8 @@ def judgment_rows(
     _require_fields(desk, case, before, values)
     if desk.sheet is not None and before is not None:
         values = {**desk.values(before), **values}
-    form = desk.read(case, values, deciding)
+    model = desk.form.model
+    form = desk.read(case, values, deciding) if desk.read else model(**read_form(model, values, ""))
     if desk.rows is not None:
         return tuple(desk.rows(case, rater, before, form, submission))
     row = desk.form.judgment(case.key, rater, form, submission=submission, source=data)
@@ -154,7 +156,7 @@ def _require_kind(field: Field, value: Any) -> None:
         message = f"{value!r} is not a valid value of {field.name} ({field.kind})."
         raise InputError(message, code="no_choice", value=value)
     if field.choices:
-        require_known(chosen, field.known, f"choice of {field.name}")
+        require_known(chosen, [*map(str, field.known)], f"choice of {field.name}")
 
 
 def desk_progress(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> DeskProgress:

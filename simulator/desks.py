@@ -24,8 +24,7 @@ from simulator.reporting import Section
 
 if TYPE_CHECKING:
     from logs.rows import Item, Judgment
-    from simulator.blocks import Block, Words
-
+    from simulator.blocks import Block
 
 Values = Mapping[str, Any]
 """The values of a form on its page, by field: a choice, a text, or a list of choices."""
@@ -137,7 +136,8 @@ class Desk(Generic[FormT]):
         sets: returns the names of the sets (runs or data sets) that can be judged; `ALL` for everything.
         cases: returns the things of a set, in order.
         outcome: returns the part of a form that raters may disagree on.
-        read: builds a form from the values that were sent; raises an `InputError` or a `DeskFormError`.
+        read: builds a form from the values that were sent, given True if they decide; raises an `InputError`
+            or a `DeskFormError`. By default the values are those of the form's fields.
         sheet: if the form is filled in step by step: returns its state for a thing and the rater's form so
             far, None at first. `read` then gets all values so far, including `FINISHED`, and its form may be
             incomplete.
@@ -162,7 +162,7 @@ class Desk(Generic[FormT]):
     sets: Callable[[LogReader], Sequence[str]]
     cases: Callable[[LogReader, str], Sequence[Case[FormT]]]
     outcome: Callable[[FormT], Hashable]
-    read: Callable[[Case[FormT], Values, bool], Any]
+    read: Callable[[Case[FormT], Values, bool], Any] | None = None
     values: Callable[[FormT], Values] = lambda form: _form_values(form)
     sheet: Callable[[Case[FormT], FormT | None], Sheet] | None = None
     rows: Callable[[Case[FormT], str, FormT | None, Any, str], Iterable[Judgment]] | None = None

@@ -196,6 +196,5 @@ DESK: Final = Desk(
     sets=lambda reader: (ALL,) if chosen_runs(reader) else (),
     cases=outputs,
     outcome=_category,
-    read=lambda case, values, deciding: Mark.model_validate(values),
     command="askback run ambibench --setting verbalise --model PROVIDER/MODEL",
 )

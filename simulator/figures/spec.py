@@ -184,8 +184,8 @@ class Panel:
         panel = f"panel {self.title!r}"
         kinds = dict.fromkeys(type(mark).__name__ for mark in self.marks if not isinstance(mark, Level))
         if len(kinds) != 1:
-            present = " and ".join(kinds) or "nothing but levels"
-            raise ValueError(f"{panel}: needs marks of one kind (Line, Bars or Stacked), not {present}")
+            present = " and ".join(kinds) or "none"
+            raise ValueError(f"{panel}: needs marks of one kind (Line, Bars or Stacked), but has {present}")
         _require_distinct([mark.name for mark in self.marks], f"{panel}: two marks have the name")
         if "Line" not in kinds and (self.x_range is not None or self.x_ticks is not None):
             raise ValueError(f"{panel}: x_range and x_ticks are for lines")

@@ -15,7 +15,7 @@ from simulator.benchmark import Due, SeatSpec, State
 from simulator.blocks import Block, Talk
 from simulator.catalog import warn_once
 from simulator.errors import InputError
-from simulator.fields import read_fields
+from simulator.fields import first_fault, read_fields
 from simulator.form_blocks import Form
 from simulator.model_forms import form_of, with_rules
 from simulator.models import ChatModel, Message, Request
@@ -72,9 +72,10 @@ class DeclaredMachine(EpisodeMachine[Context, GraphState]):
         """
         assert self.benchmark.item is not None
         try:
-            return self.benchmark.item.model_validate(row.data)
+            return self.benchmark.item.model_validate(row.data, by_name=True)
         except ValidationError as error:
-            raise InputError(f"item {row.name} in the log is not an item of {self.name}: {error}") from error
+            fault = first_fault(error, row.data)
+            raise InputError(f"item {row.name} in the log is not an item of {self.name}: {fault}") from error
 
     def seat_for(
         self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]

@@ -57,6 +57,17 @@ def test_a_robot_acts_in_words_of_its_own(server: Any, open_page: Any) -> None:
     assert "You were right not to ask" in page.inner_text("h1")
 
 
+def test_a_field_that_one_way_requires_does_not_hold_up_another_way(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "robot", "", "preferences")
+    begin(page)
+    page.eval_on_selector("[data-way=act] [data-field=act]", "field => { field.dataset.required = '' }")
+    page.keyboard.press("a")
+    page.keyboard.type("Which?")
+    press(page, "Enter")
+    assert "Which?" in page.inner_text(".st-page")
+
+
 def test_things_can_be_looked_for(server: Any, open_page: Any) -> None:
     page = open_page().page
     while True:  # most scenes have enough of them

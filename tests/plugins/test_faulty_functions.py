@@ -9,17 +9,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import pytest
 from fake_sessions import front
-from markup import office_at, page_at
+from markup import judge_desk, office_at, page_at
+from pydantic import BaseModel
+from pydantic import Field as Limited
 from rich.console import Console
 from visiting import no_models, words
 
 import askback
 from logs import LogReader, LogWriter
+from logs.rows import Item
 from personas import TemplateError
 from simulator import catalog
 from simulator.asking import read_asking
@@ -225,6 +228,47 @@ def test_a_desk_that_raises_is_reported_on_its_page(spoil, log, monkeypatch):
     assert re.search(
         r"The page /research/desk: KeyError: &#39;nothing&#39;, \S+test_faulty_functions.py:\d+", page
     )
+
+
+class Rating(Form):
+    """A form with a number to choose and a short remark."""
+
+    points: Literal[1, 2, 3]
+    remark: str = Limited("", max_length=5)
+
+
+def test_a_desk_without_read_builds_its_form_and_shows_problems_at_its_fields(spoil, log, monkeypatch):
+    item = Item(hash="1", benchmark="spoilt", name="rose", language="en", data={})
+    desk = replace(
+        ACTS, form=JudgingForm(kind="spoilt.rating", model=Rating), read=None, sheet=None,
+        fields=(Field("points", "choice", choices=[*map(Choice, (1, 2, 3))]), Field("remark")),
+        cases=lambda reader, run: [Case(key="1", name="one", title="1", show=tuple, item=item)],
+    )  # fmt: skip
+    monkeypatch.setitem(catalog._REGISTERED, "spoilt", spoil(desks=(lambda: desk,)))
+    office, at = office_at(*log), "desk=spoilt.acts&data=run&reviewer=ann"
+    call = {"query": at, "item": "one", "key": "a-key-of-mine"}
+    refused = judge_desk(office, {**call, "form": {"points": "3", "remark": "longer"}})
+    assert refused["places"] == {"remark": ["This is too long."]}
+    unknown = judge_desk(office, {**call, "form": {"points": "4"}})
+    assert "4" in unknown["problem"]
+    assert judge_desk(office, {**call, "form": {"points": "3", "remark": "fine"}})["saved"]
+    (row,) = office.reader.judgments(kind="spoilt.rating")
+    assert row.value == {"run": "run", "points": 3, "remark": "fine"}
+
+
+class Letter(BaseModel, extra="forbid"):
+    """An item with a field that has another name in files."""
+
+    name: str
+    from_: str = Limited(alias="from")
+
+
+def test_an_item_is_read_from_the_log_whatever_its_fields_are_called_in_files(spoil):
+    machine = machine_of(spoil(item=Letter))
+    row = machine.item_row(letter := Letter.model_validate({"name": "first", "from": "Ada"}))
+    assert machine.read_item(row) == letter
+    with pytest.raises(InputError, match=r"^item first in the log is not an item of spoilt: from is missing"):
+        machine.read_item(replace(row, data={"name": "first"}))
 
 
 def test_a_missing_prompt_is_reported_before_the_run(spoil):

@@ -360,6 +360,10 @@ def test_researchers_look_through_its_items(
     assert "二十个问题" in page("", "zh") and "二十个问题" in page("benchmark=twenty_questions", "zh")
 
 
+def test_seats_on_the_page_of_a_new_run_are_explained_in_chinese() -> None:
+    assert strings("zh").phrase(SeatSpec(name="asker").role) == "此席位由谁来玩"
+
+
 def test_extra_research_pages_keep_the_items_page(served: DeclaredActions) -> None:
     more = ResearchPages(links=lambda reader, run: ())
     assert research_pages(replace(served.benchmark, research=lambda: more)).data is not None

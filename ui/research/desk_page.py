@@ -38,6 +38,7 @@ from simulator.errors import AskbackError, InputError, SeatError
 from simulator.form_blocks import Choice, Field
 from simulator.forms import LONGEST
 from simulator.judging import DeskFormError
+from simulator.model_forms import FormError
 from simulator.word_diff import word_diff
 from ui.i18n import DECLARED, DEFAULT, Strings, problem_text, strings
 from ui.research.address import DESK, Address
@@ -131,13 +132,14 @@ class DeskPage:
             own_words=True,
         )
 
-    def problems(self, error: DeskFormError[Any]) -> dict[str, list[str]]:
+    def problems(self, error: DeskFormError[Any] | FormError) -> dict[str, list[str]]:
         """Return the problems of a form as texts, by field."""
         by_field: dict[str, dict[str, None]] = {}
         for problem in error.problems:
             words = self.desk.describe_problem(problem, self.t.language)
             prefix = f"{DECLARED}.{self.benchmark.name}"
-            text = self.note(f"problem.{problem.code}") or self.t.say(prefix, words)
+            usual = self.t.get(f"declared.problem.{problem.code}", self.t.say(prefix, words))
+            text = self.note(f"problem.{problem.code}") or usual
             by_field.setdefault(problem.field, {})[text] = None
         return {field: list(texts) for field, texts in by_field.items()}
 
@@ -247,7 +249,7 @@ def judge(office: Office, call: Any) -> dict[str, Any]:
         visit = replace(visit, at=replace(visit.at, item=asked.item))
         unfinished = page.desk.sheet is not None and FINISHED not in asked.form
         return {"saved": True, "page": _updated_page(visit, page) if unfinished else None}
-    except DeskFormError as error:
+    except (DeskFormError, FormError) as error:
         assert page is not None
         return {"saved": False, "problem": t("research.desk.mend"), "places": page.problems(error)}
     except (AskbackError, LogError, ValidationError) as error:

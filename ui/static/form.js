@@ -190,6 +190,7 @@
       // What is sent: all fields except those of later ways; fields of ways only if they are filled in.
       fmValuesFor(way) {
         const values = this.fmSaid();
+        if (!way) return values;
         const ways = this.all("[data-way]");
         const later = ways.slice(ways.findIndex((each) => each.dataset.way === way) + 1);
         for (const at of this.all("[data-way] [data-field]")) {
@@ -246,14 +247,16 @@
         return [...at.querySelectorAll("[name]")].some((field) => (["radio", "checkbox"].includes(field.type) ? field.checked !== field.defaultChecked : field.value !== (field.defaultValue ?? field.value)));
       },
 
-      async fmCheck({ focus = false } = {}) {
+      // Before sending, only what `way` sends is checked; until then, no way requires its fields.
+      async fmCheck({ focus = false, way = "" } = {}) {
         this.fmAsked += 1;
         const turn = this.fmAsked;
         const { check, required } = this.fmForm().dataset;
-        const open = [...this.fmNames()].filter(([at]) => "required" in at.dataset && !answered(READ[at.dataset.kind](at)));
+        const requires = (at) => "required" in at.dataset && (at.closest("[data-way]")?.dataset.way ?? way) === way;
+        const open = [...this.fmNames()].filter(([at]) => requires(at) && !answered(READ[at.dataset.kind](at)));
         const missing = Object.fromEntries(open.map(([, name]) => [name, [{ text: required, level: "error" }]]));
         let answer = { problems: {}, errors: 0, html: "" };
-        if (check !== undefined) answer = await this.call("check_form", { filled: this.fmSaid() });
+        if (check !== undefined) answer = await this.call("check_form", { filled: this.fmValuesFor(way) });
         if (turn !== this.fmAsked || !this.fmForm()) return null;
         if (answer?.refused) this.toast(answer.refused);
         if (!answer?.problems) return null;
@@ -324,7 +327,7 @@
         this.fmSent = this.number;
         this.allow(false);
         this.toastIfSlow(() => this.fmSending);
-        const answer = await this.fmCheck();
+        const answer = await this.fmCheck({ way });
         this.fmSending = false;
         this.allow(true);
         this.fmFocus(); // disabled elements cannot have the focus
@@ -339,7 +342,7 @@
           return;
         }
         // Without an answer, send anyway: the server refuses invalid forms.
-        this.sendTurn({ filled: way ? this.fmValuesFor(way) : this.fmSaid() }, { keys });
+        this.sendTurn({ filled: this.fmValuesFor(way) }, { keys });
       },
     },
   });

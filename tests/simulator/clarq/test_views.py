@@ -5,7 +5,7 @@ from logs.rows import Ending, Judgment, Turn
 from simulator.blocks import Detail, Meter, Text
 from simulator.clarq import graph
 from simulator.clarq.score import JUDGE
-from simulator.clarq.show import replay, seat_page, tree, tree_replay
+from simulator.clarq.show import replay, result, seat_page, tree, tree_replay
 from simulator.drawn_blocks import Tree
 from simulator.seats import PersonSeat
 from trees import Frontier
@@ -142,5 +142,11 @@ def test_a_replay_counts_what_judges_said(lamp):
     yes = Judgment(
         id="j", episode_id="e", annotator="x", kind=JUDGE, value={"node": "3", "obtained": True, "reason": ""}
     )
-    assert not replay(lamp, turns).scores.success
-    assert replay(lamp, turns, [yes]).scores.success
+    before, after = replay(lamp, turns), replay(lamp, turns, [yes])
+    assert not before.scores.success
+    assert after.scores.success
+    verdicts = [result(each, "seeker", judges=False).blocks[0] for each in (before, after)]
+    assert [(verdict.text.name, verdict.figures[0].value.name) for verdict in verdicts] == [
+        ("result.unjudged.text", "result.s_no"),
+        ("result.success.text", "result.s_yes"),
+    ]

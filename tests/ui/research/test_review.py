@@ -148,6 +148,8 @@ def test_the_second_reviewer_is_blind_until_done(calls, filled):
     finish(calls, "bob", "overlooked")
     bob = words(page(calls, "tab=agreement&reviewer=bob"))
     assert "Reviewers ann and bob" in bob
+    answers = [turn for turn in filled.reader.turns(FAILED) if turn.seat == "provider" and turn.number > 0]
+    assert f"{2 * len(answers)} provider turns in 1 dialogues" in bob  # without the greeting
     assert "Why is it missing? Hidden in a summary" in bob
     assert "Why is it missing? Overlooked" in bob
     outsider = words(page(calls, "tab=agreement&reviewer=cy"))
