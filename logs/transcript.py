@@ -171,7 +171,9 @@ def _call(call: ModelCall) -> str:
     facts += ["from the cache"] if call.cached else []
     facts += [f"{call.attempts} attempts"] if call.attempts > 1 else []
     facts += [f"error {call.error}"] if call.error else []
-    answer = call.response.get("text")
+    facts += ["token limit reached"] if call.response.get("finish_reason") == "length" else []
+    answer, thought = call.response.get("text"), call.response.get("thought")
+    facts += [f"reasoning “{_shorten(str(thought))}”"] if thought else []
     return printable(", ".join(facts) + (f": {_shorten(str(answer))}" if answer else ""))
 
 

@@ -22,11 +22,10 @@ from simulator.ambik.records import Letter
 from simulator.ambik.terms import APPLIANCES, DO_NOTHING, NOT_LISTED, Certainty, Context, Dialogue, Role
 from simulator.models import ChatModel, Message, Request
 from simulator.models.base import Role as Speaker
+from simulator.models.decoding import THOUGHTS
 
 TURNS: Final[Mapping[str, str]] = {"en": "\nScene:", "zh": "\n场景"}
 """The beginning of the user's turn, by language: a model that continues a text must stop there."""
-THOUGHTS: Final = 4096
-"""Least token limit for models without a temperature: their reasoning counts towards the limit."""
 _MARK: Final = re.compile(r"^<<<(user|assistant)>>>$", re.MULTILINE)
 
 

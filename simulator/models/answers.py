@@ -21,6 +21,9 @@ MOST_CHARACTERS: Final = 1_000_000
 MOST_TOKENS: Final = 200_000
 """Most tokens with log-probabilities in one answer."""
 
+IMPOSSIBLE: Final = -9999.0
+"""Log-probability of an impossible token, as OpenAI's API writes it; the log has no infinite numbers."""
+
 _MOST_COUNTED: Final = 10**9
 # Rounding can lift the log-probability of a certain token slightly above 0.
 _ROUNDING: Final = 1e-3

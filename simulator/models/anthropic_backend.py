@@ -77,13 +77,15 @@ class AnthropicModel(remote.ServerModel):
             raise Malformed(f"{self.name}: the server's answer is not a message", text=str(answer))
         usage = _usage(answer)
         text = "".join(block.text for block in answer.content if block.type == "text")
+        thought = "".join(block.thinking for block in answer.content if block.type == "thinking")
         if answer.stop_reason == "refusal":
             reason = (answer.stop_details.explanation if answer.stop_details else None) or text
             raise Refused(f"{self.name} declined: {reason or 'no reason given'}", text=text, usage=usage)
         # The API rejects blank stop sequences (such as a line feed), so they are applied here.
         blank = tuple(stop for stop in request.stop if not stop.strip())
         end = answer.stop_reason or "end_turn"
-        return Completion(text=cut_at_stops(text, blank), usage=usage, finish_reason=_FINISH.get(end, end))
+        text = cut_at_stops(text, blank)
+        return Completion(text=text, thought=thought, usage=usage, finish_reason=_FINISH.get(end, end))
 
 
 @cached_by_type

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from logs.rows import ModelCall, now
 from simulator.errors import InputError
-from simulator.models.answers import answer_values, check_answer, completion_of, scored_of
+from simulator.models.answers import IMPOSSIBLE, answer_values, check_answer, completion_of, scored_of
 from simulator.models.base import Answer, Completion, Request, Scored, ScoreRequest, Usage
 from simulator.models.errors import Malformed, ModelError
 from simulator.models.keys import content, request_key
@@ -189,9 +189,6 @@ class Cached(Layer):
         return answer
 
 
-# The log cannot store infinities; providers use this number for impossible tokens, too.
-_IMPOSSIBLE = -9999.0
-
 Recorder = Callable[[ModelCall], object]
 
 
@@ -257,7 +254,7 @@ class Recorded(Layer):
 
 def response_row(answer: Answer) -> dict[str, Any]:
     """Return an answer as the log stores it (`ModelCall.response`)."""
-    row = answer_values(answer, least=_IMPOSSIBLE)
+    row = answer_values(answer, least=IMPOSSIBLE)
     if isinstance(answer, Completion):
         is_typed = isinstance(answer.parsed, BaseModel)
         row["parsed"] = answer.parsed.model_dump(mode="json") if is_typed else answer.parsed

@@ -97,8 +97,16 @@ class Decoding:
         return replace(request, **chosen)
 
 
+THOUGHTS: Final = 4096
+"""Token limit for models that reason before they answer; their reasoning counts towards the limit."""
+
+
 class Decoded(Layer):
-    """Applies a run's decoding options; it wraps the layer that logs, so the log has what was sent."""
+    """Applies a run's decoding options; it wraps the layer that logs, so the log has what was sent.
+
+    Benchmarks limit answers, without reasoning. If reasoning used up the limit, the model is asked again with
+    room for both: as many tokens as the run's option allows, or else `THOUGHTS`.
+    """
 
     def __init__(self, inner: Backend, decoding: Decoding) -> None:
         """Wrap `inner`.
@@ -114,7 +122,13 @@ class Decoded(Layer):
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request` with the run's decoding options."""
-        return await self.inner.complete(self.decoding.apply(request))
+        sent = self.decoding.apply(request)
+        answer = await self.inner.complete(sent)
+        most = self.decoding.max_tokens or THOUGHTS
+        reasoned = answer.thought or not answer.text
+        if answer.finish_reason != "length" or not reasoned or sent.max_tokens >= most:
+            return answer
+        return await self.inner.complete(replace(sent, max_tokens=most))
 
 
 def as_sent(model: ChatModel, request: Request) -> Request:

@@ -36,7 +36,7 @@ from simulator.models.errors import (
     cannot_score,
 )
 from simulator.models.keys import Identity, messages
-from simulator.models.openai_backend import openai_usage, refuse_declined, sampling_of
+from simulator.models.openai_backend import openai_usage, refuse_declined, sampling_of, thought_of
 from simulator.models.redaction import Secrets, public_url
 from simulator.models.schema import openai_format
 
@@ -184,6 +184,7 @@ class LibraryModel:
         return Completion(
             text=text if self._stops else cut_at_stops(text, request.stop),
             samples=drawn_samples(self.name, request, [each.message.content for each in answer.choices]),
+            thought=thought_of(choice.message),
             usage=usage,
             finish_reason=choice.finish_reason or "stop",
         )

@@ -213,7 +213,8 @@ def add_layers(backend: Backend, options: ModelOptions) -> Backend:
         model = Cached(model, ResponseCache(options.cache_path))
     if options.recorder is not None:
         model = Recorded(model, options.recorder)
-    return Decoded(model, options.decoding) if options.decoding.chosen else model
+    served = backend.name.startswith((*REMOTE, "replay/"))
+    return Decoded(model, options.decoding) if served or options.decoding.chosen else model
 
 
 def _warn(backend: Backend, price: Price | None) -> None:

@@ -17,7 +17,7 @@ from openai.types import Completion as TextCompletion
 from openai.types.chat import ChatCompletion
 
 from simulator.models import remote
-from simulator.models.answers import count_of, cut_at_stops, plain_text
+from simulator.models.answers import IMPOSSIBLE, count_of, cut_at_stops, plain_text
 from simulator.models.base import (
     Capabilities,
     Completion,
@@ -28,6 +28,7 @@ from simulator.models.base import (
     ScoreRequest,
     TokenLogprob,
     Usage,
+    tokens_outside,
 )
 from simulator.models.decoding import drawn_samples
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported, cannot_continue
@@ -64,7 +65,7 @@ class OpenAIServer(remote.ServerModel):
         )
 
     def _distribution(self, table: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
-        """Return `table` if its probabilities can be part of a distribution.
+        """Return `table`, without infinite numbers, if its probabilities can be part of a distribution.
 
         Raises:
             Unsupported: if its probabilities add up to more than 1.
@@ -75,7 +76,7 @@ class OpenAIServer(remote.ServerModel):
                 f"{self.name} at {self.identity.base_url} returned {len(table)} tokens for one position, and "
                 f"their probabilities add up to {total:.3g}, more than 1; use another server or model"
             )
-        return table
+        return tuple((token, max(logprob, IMPOSSIBLE)) for token, logprob in table)
 
 
 def sampling_of(request: Request, *, sampling: bool = True) -> dict[str, Any]:
@@ -146,13 +147,18 @@ class OpenAIModel(OpenAIServer):
         if choice.message is None:
             raise Malformed(f"{self.name}: the server's answer has no message", text=str(answer), usage=usage)
         refuse_declined(self.name, choice, usage)
-        text = choice.message.content or ""
+        text, thought = choice.message.content or "", thought_of(choice.message)
+        logprobs = self._token_logprobs(answer, request)
+        if thought:  # some servers list the tokens of the reasoning as well
+            start = "".join(token.token for token in logprobs).rfind(text)
+            logprobs = tokens_outside(logprobs, ((0, start),))
         if not self._sampling:
             text = cut_at_stops(text, request.stop)
         return Completion(
             text=text,
             samples=drawn_samples(self.name, request, [each.message.content for each in answer.choices]),
-            logprobs=self._token_logprobs(answer, request),
+            thought=thought,
+            logprobs=logprobs,
             usage=usage,
             finish_reason=choice.finish_reason or "stop",
         )
@@ -166,7 +172,7 @@ class OpenAIModel(OpenAIServer):
         return tuple(
             TokenLogprob(
                 token.token,
-                token.logprob,
+                max(token.logprob, IMPOSSIBLE),
                 self._distribution(tuple((other.token, other.logprob) for other in token.top_logprobs or ())),
             )
             for token in logprobs.content
@@ -185,6 +191,11 @@ def refuse_declined(name: str, choice: Any, usage: Usage) -> None:
         raise Refused(f"{name} declined: {reason or 'content filter'}", text=reason, usage=usage)
 
 
+def thought_of(message: Any) -> str:
+    """Return the reasoning that a server of OpenAI's API returns apart from the answer."""
+    return str(getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None) or "")
+
+
 def openai_usage(answer: Any) -> Usage:
     """Return the usage of an answer of OpenAI's API."""
     usage = getattr(answer, "usage", None)
@@ -196,9 +207,6 @@ def openai_usage(answer: Any) -> Usage:
         count_of(usage.completion_tokens),
         count_of(getattr(details, "cached_tokens", None)),
     )
-
-
-_IMPOSSIBLE = float("-inf")
 
 
 class CompletionsModel(OpenAIServer):
@@ -276,7 +284,7 @@ class CompletionsModel(OpenAIServer):
             if logprob is None:
                 raise BadRequest(f"character {offset} cannot be scored: no text comes before it")
             top = self._distribution(_table(tables[number], request.top))
-            positions.append(Position(offset=offset, token=words[number], logprob=logprob, top=top))
+            positions.append(Position(offset, words[number], max(logprob, IMPOSSIBLE), top))
         return Scored(positions=tuple(positions), usage=openai_usage(answer))
 
     def _require_answer(self, answer: object) -> TextCompletion:
@@ -302,14 +310,14 @@ class CompletionsModel(OpenAIServer):
         if before is None or last is None:
             return Likelihood(None, 0)
         values = logprobs.token_logprobs[before + 1 : last + 1]
-        return Likelihood(sum(_IMPOSSIBLE if value is None else value for value in values), len(values))
+        return Likelihood(sum(map(_finite, values)), len(values))
 
     def _token_logprobs(self, logprobs: Any) -> tuple[TokenLogprob, ...]:
         if logprobs is None or logprobs.tokens is None or logprobs.token_logprobs is None:
             raise self._gave_no_logprobs()
         tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(logprobs.tokens)
         return tuple(
-            TokenLogprob(token, _IMPOSSIBLE if value is None else value, self._distribution(_table(table)))
+            TokenLogprob(token, _finite(value), self._distribution(_table(table)))
             for token, value, table in zip(logprobs.tokens, logprobs.token_logprobs, tables, strict=True)
         )
 
@@ -339,6 +347,10 @@ class CompletionsModel(OpenAIServer):
             f"the tokenizer of {self.name} has no separate token for character {offset} of the text; "
             "run the model through transformers/…, which can split the text there"
         )
+
+
+def _finite(logprob: float | None) -> float:
+    return IMPOSSIBLE if logprob is None else max(logprob, IMPOSSIBLE)
 
 
 def _table(table: Mapping[str, float] | None, most: int | None = None) -> tuple[tuple[str, float], ...]:

@@ -151,7 +151,9 @@ def has_gone_wrong(statuses: Mapping[str, int]) -> bool:
 def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:
     """Print the usage of models, one line each."""
     for model in usage:
-        cost = f"${model.cost:.4f}" if not model.unpriced else "no price known"
+        unknown = f"{model.unpriced} at unknown cost" if model.unpriced else ""
+        known = f"${model.cost:.4f}" if model.cost or not unknown else ""
+        cost = ", ".join(filter(None, (known, unknown)))
         console.print(f"[dim]{model.model}: {model.calls} calls, {model.cached} from the cache, {cost}[/dim]")
 
 

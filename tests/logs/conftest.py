@@ -74,7 +74,7 @@ def dialogue(writer: LogWriter, turn: Callable[..., Turn]) -> LogWriter:
             turn_number=2,
             purpose="provider.type",
             request={"key": "abc"},
-            response={"text": "details"},
+            response={"text": "details", "thought": "Oak or\npine?", "finish_reason": "length"},
             input_tokens=12,
             output_tokens=3,
             cost=0.0012,

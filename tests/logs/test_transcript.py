@@ -47,7 +47,8 @@ def test_the_trace_says_why(dialogue: LogWriter, reader: LogReader) -> None:
     assert "after 2.5 s" in lines
     assert 'give: ["1.2"]' in lines
     assert "reason: asks for the *wood*" in lines
-    assert "asked openai/x for provider.type, 12 + 3 tokens, 0.4 s, $0.0012: details" in lines
+    facts = "12 + 3 tokens, 0.4 s, $0.0012, token limit reached, reasoning “Oak or pine?”"
+    assert f"asked openai/x for provider.type, {facts}: details" in lines
     assert "asked openai/x for judge, 3 attempts, error RateLimited" in lines
     assert not any(line.startswith(("guards", "seen")) for line in lines)
 

@@ -224,7 +224,9 @@ def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> 
 
 
 Mode = Literal["completion", "chat"]
-_JAX_ANSWERS = re.compile(r"\n\s*Jax\s*[:：]")
+# Chat models often write speakers in bold type.
+_JAX_ANSWERS = re.compile(r"\n\s*[*_]*Jax[*_]*\s*[:：]", re.IGNORECASE)
+_YOU = re.compile(r"\A[*_]*(?:You|你)[*_]*\s*[:：][*_]*\s*")
 
 
 class ModelSeeker:
@@ -276,7 +278,4 @@ def messages_for(view: View, mode: Mode, personas: Personas = "default") -> tupl
 
 def own_words(text: str) -> str:
     """Return the seeker's own words, without a leading speaker name or an imagined answer of Jax's."""
-    stripped = _JAX_ANSWERS.split(text.strip(), maxsplit=1)[0].strip()
-    for prefix in ("You:", "你:", "你："):
-        stripped = stripped.removeprefix(prefix).strip()
-    return stripped
+    return _YOU.sub("", _JAX_ANSWERS.split(text.strip(), maxsplit=1)[0]).strip()

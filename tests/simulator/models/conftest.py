@@ -99,9 +99,15 @@ class Server(ThreadingHTTPServer):
 class Says:
     """Behaviours of the server."""
 
-    def good(self, text: str = "hello", *, logprobs: list[Any] | None = None, end: str = "") -> Behaviour:
+    def good(
+        self, text: str = "hello", *, logprobs: list[Any] | None = None, end: str = "",
+        thought: dict[str, str] | None = None,
+    ) -> Behaviour:  # fmt: skip
         def behave(handler: Handler) -> None:
-            handler.send_json(_anthropic(text, end) if handler.is_anthropic else _openai(text, end, logprobs))
+            answer = _anthropic(text, end) if handler.is_anthropic else _openai(text, end, logprobs)
+            if thought:
+                answer["choices"][0]["message"] |= thought
+            handler.send_json(answer)
 
         return behave
 

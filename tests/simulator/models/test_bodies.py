@@ -92,6 +92,13 @@ async def test_tables_that_are_no_probabilities_are_told(make, server, says, ask
         await make("openai").complete(ask(top_logprobs=2))
 
 
+async def test_impossible_tokens_get_a_number_that_the_log_can_store(make, server, says, ask):
+    top = [{"token": "red", "logprob": 0.0}, {"token": "blue", "logprob": float("-inf")}]
+    server.always = says.good("red", logprobs=[{"token": "red", "logprob": 0.0, "top_logprobs": top}])
+    (token,) = (await make("openai").complete(ask(top_logprobs=2))).logprobs
+    assert token.top == (("red", 0.0), ("blue", -9999.0))
+
+
 async def test_a_server_that_forgets_logprobs(make, server, ask):
     model = make("openai")
     with pytest.raises(Unsupported, match="returned none"):

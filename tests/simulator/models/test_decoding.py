@@ -8,7 +8,7 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.models import Decoding, Message, ModelOptions, Request, Unsupported, as_sent, load_model
-from simulator.models.decoding import read_settings
+from simulator.models.decoding import THOUGHTS, read_settings
 
 ASKED = Request(messages=(Message("user", "hi"),), seed=0)
 CHOSEN = Decoding(temperature=0.7, top_p=0.9, max_tokens=50)
@@ -117,6 +117,27 @@ async def test_the_server_and_the_log_get_what_was_chosen(server):
     assert rows[0].request["extra"] == {"top_k": 20, "reasoning_effort": "low"}
     assert as_sent(model, ASKED).seed == body["seed"]
     assert "secret-key" not in json.dumps(rows[0].request)
+
+
+@pytest.mark.each(("chosen", "room"), [({}, THOUGHTS), ({"max_tokens": 2000}, 2000)])
+@pytest.mark.each("unfinished", ["", "<think>Red is", "<think>Red?</think>r"])
+async def test_a_limit_used_up_by_reasoning_is_raised_once(server, says, chosen, room, unfinished):
+    server.queue = [says.good(unfinished, end="length")]
+    options = {"base_url": server.base_url("openai"), "api_key": "x", "decoding": Decoding(**chosen)}
+    model = load_model("openai/some", ModelOptions(**options))
+    answer = await model.complete(Request(messages=ASKED.messages, max_tokens=1))
+    await model.close()
+    assert (answer.text, [asked.body["max_tokens"] for asked in server.requests[-2:]]) == ("hello", [1, room])
+
+
+async def test_an_answer_that_was_merely_cut_off_stays(server, says):
+    server.always = says.good("True", end="length")
+    model = load_model("openai/some", ModelOptions(base_url=server.base_url("openai"), api_key="x"))
+    assert (await model.complete(Request(messages=ASKED.messages, max_tokens=1))).text == "True"
+    server.always = says.good("", end="length")
+    assert (await model.complete(Request(messages=ASKED.messages, max_tokens=THOUGHTS))).text == ""
+    await model.close()
+    assert len(server.requests) == 2
 
 
 def test_models_that_take_no_such_option_say_so_before_anything_is_asked():

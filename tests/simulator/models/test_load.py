@@ -55,7 +55,7 @@ async def test_all_layers_from_the_outside_in(tmp_path):
         base_url="http://127.0.0.1:1", recorder=print, cache_path=tmp_path / "c.sqlite", api_key="secret"
     )
     model = load_model("openai/org/model", options)
-    assert layers(model) == ["Recorded", "Cached", "Retried", "Metered", "Limited"]
+    assert layers(model) == ["Decoded", "Recorded", "Cached", "Retried", "Metered", "Limited"]
     assert model.name == "openai/org/model"
     assert "secret" not in repr(options)
     await model.close()

@@ -57,6 +57,19 @@ def test_tokens_of_thoughts_are_no_answer():
     assert (completion.text, [token.token for token in completion.logprobs]) == ("X!", ["X", "!"])
 
 
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+async def test_reasoning_returned_apart_is_kept_without_its_tokens(make, server, says, ask, name):
+    tokens = [{"token": token, "logprob": -0.1} for token in ("X", " or Y?", "\n\n", "Y", "<|end|>")]
+    server.always = says.good("\n\nY", logprobs=tokens, thought={name: "X or Y?"})
+    answer = await make("openai").complete(ask(top_logprobs=1))
+    assert (answer.text, answer.thought) == ("\n\nY", "X or Y?")
+    assert [token.token for token in answer.logprobs] == ["\n\n", "Y", "<|end|>"]
+
+
+async def test_thinking_blocks_are_kept(make, ask):
+    assert (await make("anthropic").complete(ask())).thought == "…"
+
+
 class Answer(BaseModel):
     yes: bool
 

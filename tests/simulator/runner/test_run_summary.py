@@ -35,8 +35,10 @@ def test_what_has_no_price_is_not_told_to_cost_nothing(console):
     usage = {"errors": 0, "input_tokens": 1, "output_tokens": 1, "seconds": 1.0}
     print_usage(console, [ModelUsage(model="m", calls=3, cached=1, cost=0.0, unpriced=2, **usage)])
     print_usage(console, [ModelUsage(model="n", calls=2, cached=0, cost=0.25, unpriced=0, **usage)])
+    print_usage(console, [ModelUsage(model="o", calls=5, cached=0, cost=0.25, unpriced=1, **usage)])
     assert console.export_text() == (
-        "m: 3 calls, 1 from the cache, no price known\nn: 2 calls, 0 from the cache, $0.2500\n"
+        "m: 3 calls, 1 from the cache, 2 at unknown cost\nn: 2 calls, 0 from the cache, $0.2500\n"
+        "o: 5 calls, 0 from the cache, $0.2500, 1 at unknown cost\n"
     )
 
 

@@ -94,6 +94,7 @@ async def test_the_prompt_contains_everything_the_seeker_knows(either_lamp, mode
         ("", ""),
         ("Which oil?\n\nJax: Whale oil.\nYou: Goodbye!", "Which oil?"),
         ("Which\noil, Jax: olive?", "Which\noil, Jax: olive?"),
+        ("**You:** Which oil?\n**Jax:** Whale oil.\n**You:** Goodbye!", "Which oil?"),
     ],
 )
 @pytest.mark.each("mode", get_args(Mode))
