@@ -115,7 +115,7 @@ window.askback = (() => {
       try {
         const response = await fetch(`/api/call/${name}`, asked);
         if (response.ok) return await response.json();
-        this.refusal = await response.text();
+        if (response.status === 403) this.refusal = await response.text();
       } catch { /* no answer */ }
       return undefined;
     }
