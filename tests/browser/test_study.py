@@ -206,6 +206,7 @@ def test_a_narrow_screen(sets: Any, open_page: Any, locale: str) -> None:
     assert beyond_the_edge(page) == []
     page.click("[data-say=yes]")
     page.wait_for_selector(".st-instructions")
+    page.wait_for_function("scrollY === 0")  # its beginning, although the button before it was far below
     page.click("[data-say=ready]")
     do_set(page)
     assert beyond_the_edge(page) == []
