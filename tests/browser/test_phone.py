@@ -87,6 +87,8 @@ def test_a_robot_asks_back_from_wherever_it_looks(server: Any, open_page: Any) -
     assert_in_reach(page, "#ab-reply", ".pl-ask summary")
     page.click(".pl-ask summary")
     assert_in_reach(page, "#ab-reply", ".pl-ask summary")
+    household.type_in(page, "Which color do you like?")
+    assert_in_reach(page, "#ab-reply", ".pl-latest")
 
 
 def test_a_kitchen_robot_asks_back_from_wherever_it_looks(server: Any, open_page: Any) -> None:
