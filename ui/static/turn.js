@@ -62,7 +62,7 @@
       // The current turn: number and key, time of first display, draft, and what has been sent.
       this.turn = null;
       this.picked = [];
-      const look = () => document.hidden || this.look();
+      const look = () => document.hidden || !this.root || this.look();
       document.addEventListener("visibilitychange", look);
       window.addEventListener("pageshow", (event) => event.persisted && look());
       // On the document: after a click outside the form, the focus is on the body.
