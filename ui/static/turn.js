@@ -79,7 +79,10 @@
 
     hear: {
       change() { this.keepFilled(); },
-      input() { this.keepFilled(); },
+      input({ target }) {
+        this.keepFilled();
+        if (target.value?.length === target.maxLength) this.toast(this.texts.full); // a paste would be cut off silently
+      },
       keydown(event) {
         const { target: field, key, shiftKey, ctrlKey, metaKey } = event;
         const forced = ctrlKey || metaKey || !field.matches("textarea");
