@@ -77,7 +77,7 @@ def test_the_reply_box_stays_in_reach(server: Any, open_page: Any, locale: str) 
             page.reload()
             page.wait_for_function(_NEWEST_IS_SEEN)
         page.set_viewport_size({"width": 640, "height": 320})  # where it would cover the page
-        page.wait_for_function("getComputedStyle(document.querySelector('.ab-composer')).position === 'static'")
+        page.wait_for_function("getComputedStyle(askback.page.one('.ab-composer')).position === 'static'")
         page.set_viewport_size({"width": 320, "height": 640})
 
 
