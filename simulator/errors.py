@@ -47,8 +47,8 @@ class SeatError(AskbackError):
         node: the tree node concerned, if any.
     """
 
-    def __init__(self, message: str, cause: str, *, code: str = "", node: str = "") -> None:
-        super().__init__(message, code=code, node=node)
+    def __init__(self, message: str, cause: str, *, code: str = "", node: str = "", **named: object) -> None:
+        super().__init__(message, code=code, node=node, **named)
         self.cause = cause
         self.node = node
 

@@ -116,9 +116,8 @@ def move_in_words(texts: Strings, prefix: str, text: str, values: Mapping[str, A
 
 def browser_texts(texts: Strings) -> str:
     """Return the texts used by the browser scripts, as JSON."""
-    messages = {name: texts(f"app.{name}") for name in ("offline", "failed", "copied", "copy_failed")}
-    messages["empty"] = texts("play.empty")
-    return json.dumps(messages, ensure_ascii=False)
+    names = ("app.offline", "app.failed", "app.copied", "app.copy_failed", "play.empty", "play.full")
+    return json.dumps({name.partition(".")[2]: texts(name) for name in names}, ensure_ascii=False)
 
 
 def render(template: str, texts: Strings, **context: object) -> str:

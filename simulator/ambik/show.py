@@ -87,7 +87,8 @@ def _blocks(context: graph.Context, state: graph.State, seat: str, stage: str) -
     if stage == "done":
         never_asked = seat == USER and all(move.seat != USER for move in moves)
         in_study = occasion(context.live.episode.options) != "play"
-        return (Text(message("result.not_asked")),) if in_study and never_asked else ()
+        unasked = Card(message("result.talk"), [Text(message("result.not_asked"))])
+        return (unasked,) if in_study and never_asked else ()
     if stage not in ("task", TELL):
         return ()
     if isinstance(item, DraftItem):

@@ -174,12 +174,14 @@ class Sets(NamedTuple):
     Attributes:
         completion: code and URL, once a set is done.
         messages: messages from researchers that are not acknowledged yet.
+        withdrawn: True if they have withdrawn and are not erased yet.
     """
 
     done: int = 0
     most: int = 1
     completion: Completion | None = None
     messages: tuple[Message, ...] = ()
+    withdrawn: bool = False
 
     @property
     def more(self) -> bool:

@@ -186,12 +186,12 @@ class Question(BaseModel):
             number = float(plain)
         except ValueError:
             message = f"{text!r} is not a number; {self.id!r} must be one."
-            raise SeatError(message, seat, code="question_number") from None
+            raise SeatError(message, seat, code="question_number", value=text) from None
         least = -math.inf if self.least is None else self.least
         most = math.inf if self.most is None else self.most
         if not (math.isfinite(number) and least <= number <= most):
             message = f"{text} is out of range for {self.id!r}."
-            raise SeatError(message, seat, code="question_range")
+            raise SeatError(message, seat, code="question_range", value=text)
         return int(number) if number.is_integer() else number
 
 

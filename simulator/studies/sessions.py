@@ -109,6 +109,7 @@ class StudySessions(SessionsWithStudies):
             most=desk.study.sets_per_participant,
             completion=desk.final_completion(person) if ended else None,
             messages=desk.messages(person),
+            withdrawn=ended and person in self._reader.withdrawals(),
         )
 
     async def withdraw(self, episode_id: str) -> None:

@@ -105,6 +105,9 @@ def test_another_rewrite_and_none_of_it_after_all(server: Any, open_page: Any) -
     assert "fm-gold" in (page.get_attribute("[data-entry] >> nth=3", "class") or "")
     page.click("[data-entry] >> nth=3 >> [data-act=fm-drop]")
     assert page.locator("[data-entry]:visible").count() == 3
+    page.uncheck("[name=labels][value=entailment]", force=True)
+    assert page.locator("[data-entry]:visible legend").all_inner_texts() == ["Rewrite 1", "Rewrite 2"]
+    page.check("[name=labels][value=entailment]", force=True)
     # By key: a click is aimed at where it stood before the entry was gone.
     page.press("[name=discarding]", "Space")
     assert not page.is_visible("[data-list]")

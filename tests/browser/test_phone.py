@@ -76,6 +76,9 @@ def test_the_reply_box_stays_in_reach(server: Any, open_page: Any, locale: str) 
             assert_in_reach(page, "#ab-reply", ".ab-send")
             page.reload()
             page.wait_for_function(_NEWEST_IS_SEEN)
+        page.set_viewport_size({"width": 640, "height": 320})  # where it would cover the page
+        page.wait_for_function("getComputedStyle(askback.page.one('.ab-composer')).position === 'static'")
+        page.set_viewport_size({"width": 320, "height": 640})
 
 
 def test_a_robot_asks_back_from_wherever_it_looks(server: Any, open_page: Any) -> None:
@@ -84,6 +87,8 @@ def test_a_robot_asks_back_from_wherever_it_looks(server: Any, open_page: Any) -
     assert_in_reach(page, "#ab-reply", ".pl-ask summary")
     page.click(".pl-ask summary")
     assert_in_reach(page, "#ab-reply", ".pl-ask summary")
+    household.type_in(page, "Which color do you like?")
+    assert_in_reach(page, "#ab-reply", ".pl-latest")
 
 
 def test_a_kitchen_robot_asks_back_from_wherever_it_looks(server: Any, open_page: Any) -> None:

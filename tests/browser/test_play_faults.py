@@ -72,6 +72,15 @@ def test_a_second_tab_cannot_answer_what_the_first_has_answered(server: Any, ope
     assert turns(server, first)[3] == ("seeker", "Asked too late?")
 
 
+def test_a_text_that_is_cut_off_says_so(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    page.focus("#ab-reply")
+    page.keyboard.insert_text("?" * 4001)
+    page.wait_for_selector(".ab-toast:has-text('cut off')")
+    assert len(page.input_value("#ab-reply")) == 4000
+
+
 def test_words_typed_in_a_second_tab_outlast_what_the_first_sends(server: Any, open_page: Any) -> None:
     first = open_page().page
     begin(first, server)

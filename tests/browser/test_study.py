@@ -28,7 +28,8 @@ pay: {amount: 0.42, currency: USD, minutes: 2}
 completion_codes: {complete: THREE-DONE, returned: THREE-BACK}
 """
 
-ASKED = f"""{STUDY.replace("ambibench-three", "ambibench-asked")}
+LONG = "A-CODE-THAT-IS-LONGER-THAN-A-PHONE-IS-WIDE"
+ASKED = f"""{STUDY.replace("ambibench-three", "ambibench-asked").replace("THREE-DONE", LONG)}
 texts:
   debriefing: {{en: "Instructions say less than they mean.", zh: 说明的意思多于字面。}}
 questions:
@@ -51,7 +52,7 @@ questions:
     text: How hard was it?
     kind: scale
     points: 11
-    ends: [not at all, extremely hard]
+    ends: [not hard at all for anybody, extremely hard]
   - id: why
     text: Why?
     kind: text
@@ -206,6 +207,7 @@ def test_a_narrow_screen(sets: Any, open_page: Any, locale: str) -> None:
     assert beyond_the_edge(page) == []
     page.click("[data-say=yes]")
     page.wait_for_selector(".st-instructions")
+    page.wait_for_function("scrollY === 0")  # its beginning, although the button before it was far below
     page.click("[data-say=ready]")
     do_set(page)
     assert beyond_the_edge(page) == []
@@ -245,6 +247,10 @@ def test_questions_of_its_own_by_keyboard(sets: Any, open_page: Any) -> None:
         page.keyboard.press("Enter")
         page.wait_for_selector("[name=hard]")
         look()
+        (first, last) = page.eval_on_selector_all(
+            ".st-scale > span", "ends => ends.map(end => end.offsetWidth)"
+        )
+        assert first == last
         tab_to(page, "[name=hard]")
         page.keyboard.press("ArrowRight")
         press(page, "[data-reads=questions] [type=submit]")
@@ -255,6 +261,7 @@ def test_questions_of_its_own_by_keyboard(sets: Any, open_page: Any) -> None:
         look()
         press(page, "[data-say=read]")
         page.wait_for_selector("[data-stage=done]")
+        look()
     answers = rows(
         sets,
         "SELECT json_extract(payload, '$.answers') FROM turns"

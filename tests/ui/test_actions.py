@@ -144,7 +144,7 @@ async def test_a_turn_for_an_earlier_number_is_refused(actions: Actions, session
     await actions.send(turn(page, 1))
     late = await actions.send(turn(page, 1, "Another question?", render="render-two"))
     assert late["accepted"] is False
-    assert "You continued in another window" in late["html"]
+    assert "This task has moved on, perhaps because you continued in another window" in late["html"]
     assert "Another question?" not in late["html"]
     assert len(next(iter(sessions.episodes.values())).lines) == 3
 

@@ -329,6 +329,8 @@ class DeclaredActions:
         return end_page(context, self.benchmark, await self._replay(seat))
 
     def _reason_code(self, seat: Pass, view: SeatPage, sets: Sets) -> str:
+        if sets.withdrawn:
+            return "withdrawn"
         if sets.completion is not None and sets.completion.outcome == "screened_out":
             return "screened_out"
         if view.ending is not None and view.ending.message == BY_RESEARCHER:

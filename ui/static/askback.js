@@ -102,6 +102,7 @@ window.askback = (() => {
     get myTurn() { return this.root.dataset.myTurn === "1"; }
     get ended() { return this.root.dataset.ended === "1"; }
     get session() { return this.root !== null && "session" in this.root.dataset; }
+    get sheet() { return this.root && [this.kind, this.root.dataset.stage, this.session && this.number].join(); }
     get trouble() { return this.root.dataset.trouble === "1"; }
     get texts() { return this.root ? JSON.parse(this.root.dataset.texts) : {}; }
 
@@ -175,9 +176,12 @@ window.askback = (() => {
     }
 
     async show(html) {
+      const before = this.sheet;
       this.props.value = html;
       await sleep(0);
       if (!this.root) return;
+      // A new page begins at its top, or a phone that was at the button shows its middle.
+      if (before && (this.sheet !== before || this.one(".st-notices .ab-notice"))) scrollTo(0, 0);
       if (this.root.dataset.title) document.title = this.root.dataset.title;
       // Gradio resets attributes to those that the server sent; keep open what the person opened.
       for (const [name, open] of this.opened) {

@@ -94,7 +94,10 @@
         const taken = this.fmEntries(list).filter((entry) => this.fmTaken(entry).checked);
         for (const entry of this.fmEntries(list)) {
           const kind = this.fmKind(entry);
-          entry.hidden = !taken.includes(entry);
+          const number = taken.indexOf(entry) + 1;
+          entry.hidden = !number;
+          entry.querySelector("legend").textContent = list.dataset.one.replace("{k}", number);
+          entry.querySelector("[data-act=fm-drop] .ab-hidden").textContent = ` ${number}`;
           entry.className = `fm-entry fm-${kind.selectedOptions[0].dataset.colour}`;
           entry.querySelector("[data-act=fm-drop]").hidden = taken.filter((other) => this.fmKind(other).value === kind.value).length < 2;
         }

@@ -116,8 +116,6 @@
       if (!this.fmForm()) return;
       this.fmWritten.clear();
       this.fmDraw();
-      if (this.fmAt !== this.number) scrollTo(0, 0);
-      this.fmAt = this.number;
       this.fmCheck({ focus: this.fmSent === this.number && Boolean(this.one(".st-notices .ab-notice")) });
     },
 

@@ -52,7 +52,6 @@
       stShown() {
         if (this.ended) {
           if (this.root.dataset.recent) this.forget();
-          if (this.turn) scrollTo(0, 0);
           this.turn = null;
         } else {
           this.completeLink();

@@ -62,7 +62,7 @@
       // The current turn: number and key, time of first display, draft, and what has been sent.
       this.turn = null;
       this.picked = [];
-      const look = () => document.hidden || this.look();
+      const look = () => document.hidden || !this.root || this.look();
       document.addEventListener("visibilitychange", look);
       window.addEventListener("pageshow", (event) => event.persisted && look());
       // On the document: after a click outside the form, the focus is on the body.
@@ -79,7 +79,10 @@
 
     hear: {
       change() { this.keepFilled(); },
-      input() { this.keepFilled(); },
+      input({ target }) {
+        this.keepFilled();
+        if (target.value?.length === target.maxLength) this.toast(this.texts.full); // a paste would be cut off silently
+      },
       keydown(event) {
         const { target: field, key, shiftKey, ctrlKey, metaKey } = event;
         const forced = ctrlKey || metaKey || !field.matches("textarea");

@@ -137,6 +137,10 @@ class Participation:
             self.again()  # every page is made from the log alone
             view = await self.sessions.view(episode, self.seat)
             self.steps.append(page_of(view))
+            if view.stage == "instructions":
+                self.instructions = view.blocks
+            elif view.stage == "instructions_again":
+                assert view.blocks == self.instructions != ()
             if view.stage == "done":
                 return
             if way == "withdrawn" and number == 2:

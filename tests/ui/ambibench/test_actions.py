@@ -178,6 +178,7 @@ async def test_withdrawing_erases_at_any_time(
     assert 'data-code="withdrawn"' in page
     assert "BACK-twenty" in page
     assert [card.places_left for card in letters.studies()] == before
+    assert 'data-code="withdrawn"' in await visit.look()
     erase_due(log[1].path)
     erased = [(turn.text, turn.payload.get("raw_answer")) for turn in log[1].turns(visit.episode)]
     assert all(text == "[erased]" and answer in (None, "[erased]") for text, answer in erased)

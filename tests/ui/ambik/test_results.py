@@ -71,7 +71,9 @@ def test_sets_stand_side_by_side() -> None:
 
 
 def test_a_user_whom_the_robot_did_not_ask_is_told_so() -> None:
-    assert "nothing to ask you" in words(ended(view("done", "user", study=True), None))
+    assert "What happened This time the robot had nothing to ask you" in words(
+        ended(view("done", "user", study=True), None)
+    )
     assert "nothing to ask you" not in words(ended(view("done", "user", study=True, lines=ANSWERED), None))
     assert "nothing to ask you" not in words(ended(view("done", study=True), None))
 

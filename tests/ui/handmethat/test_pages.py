@@ -124,6 +124,15 @@ async def test_ids_are_unique_and_references_lead_somewhere(
     assert used <= set(ids)
 
 
+async def test_the_answer_is_also_at_the_reply_box_since_a_phone_shows_the_dialogue_far_below(
+    sessions: HandMeThatSessions, served: DeclaredActions
+) -> None:
+    view = await begin(sessions)
+    assert "pl-latest" not in playing(served, view), "the instruction is drawn"
+    view = await do(sessions, view, "Which color do you like?")
+    assert f">{view.moves[-1].text}</p>" in playing(served, view).partition('class="pl-latest"')[2]
+
+
 async def test_questions_show_their_price(sessions: HandMeThatSessions, served: DeclaredActions) -> None:
     view = await begin(sessions)
     html = playing(served, view)
