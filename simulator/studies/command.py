@@ -38,7 +38,6 @@ from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile
 from simulator.studies.steering import admit_as, close, desk_of, plan_of, study_statuses
-from trees.faults import first_and_more
 
 study_app = typer.Typer(
     no_args_is_help=True, help="Run studies with people: links, progress, participants, data."
@@ -125,10 +124,10 @@ def write_study(
 
 @study_app.command("check")
 def check_study(study: StudyArgument, base_url: BaseUrlOption = None, timeout: TimeoutOption = None) -> None:
-    """Show a study's places, time and pay, and test its models; exit code 1 if a model does not answer."""
-    chosen = find_study(study)
+    """Show a study's faults, or its places, time and pay, and test its models; exit code 1 if any fails."""
     if Path(study).is_file() and (faults := check_studies([Path(study)])):
-        raise InputError(first_and_more(faults))
+        raise InputError("\n".join(map(str, faults)))
+    chosen = find_study(study)
     _print_plan(chosen)
     if not _models_answer(chosen, base_url, timeout):
         raise typer.Exit(1)

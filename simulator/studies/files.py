@@ -66,6 +66,7 @@ _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 PEOPLE: Final = "people-"
 STUDY: Final = "study"
 """`Fault.kind` of study files."""
+TEXTS: Final = ("consent", "instructions", "debriefing", "break")
 _QUOTES: Final = "a text that contains ? : , # or a brace must be quoted"
 # Pages show conditions, and the log names cells by them; the slash nests a condition in another one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
@@ -107,8 +108,8 @@ class Study(Part):
             withdrawal. 0: erase immediately.
         keep_out_erased: True to keep erased people out of the study. (People excluded by a researcher are
             recognised and kept out in every study.)
-        texts: texts (consent, instructions, …) that replace the benchmark's; ``debriefing`` is shown at the
-            end of every set, ``break`` in a break.
+        texts: plain texts (`TEXTS`) that replace the benchmark's; ``debriefing`` is shown at the end of every
+            set, ``break`` in a break.
         questions: questions to participants about the instructions, before and after the task.
         comprehension_tries: attempts at the questions about the instructions; a person who has not answered
             all of them correctly by then is screened out.
@@ -323,6 +324,8 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
     except ValidationError as error:
         faults += [fault(line, message, name) for line, message in _messages(error, lines)]
         return None, tuple(sorted(faults))
+    for text in (text for text in study.texts if text not in TEXTS):
+        faults.append(fault(lines[f"texts.{text}"], bounded.unknown_key(f"texts.{text}", TEXTS), name))
     return (None, tuple(faults)) if faults else (study, ())
 
 
