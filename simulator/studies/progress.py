@@ -10,7 +10,7 @@ from functools import cached_property
 from statistics import median
 
 from simulator.studies.files import Study
-from simulator.studies.pairing import Lobby
+from simulator.studies.pairing import Lobby, paid_exits
 from simulator.studies.quota import STATES, Cell, Place, Quota, State
 
 
@@ -102,13 +102,14 @@ class StudyProgress:
 
     @property
     def spent(self) -> float:
-        """Pay of completed places."""
-        return self._amount * self.states["completed"]
+        """Pay of completed places and paid exits."""
+        leaving = (self.study.pay and self.study.pay.paid_exit) or 0.0
+        return self._amount * self.states["completed"] + leaving * len(paid_exits(self.places))
 
     @property
     def committed(self) -> float:
-        """Pay of completed places and places under way."""
-        return self._amount * (self.states["completed"] + self.under_way)
+        """Pay of completed places, paid exits and places under way."""
+        return self.spent + self._amount * self.under_way
 
     @property
     def _amount(self) -> float:

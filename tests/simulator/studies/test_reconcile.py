@@ -71,6 +71,8 @@ async def test_books_that_balance(office: Any, tmp_path: Path) -> None:
     [
         (("RETURNED", "C1"), "not_paid", "completed here, but is RETURNED there"),
         (("TIMED-OUT", ""), "not_paid", "completed here, but is TIMED-OUT there"),
+        (("ACTIVE", ""), "not_paid", "completed here, but is ACTIVE there"),
+        (("SCREENED OUT", "C2"), "not_paid", "completed here, but is SCREENED OUT there"),
         (("APPROVED", "C2"), "code", "submitted the code C2 (line 2), not the code C1 (completed)"),
         (("AWAITING REVIEW", "NOCODE"), "code", "submitted no code"),
         (None, "not_there", "the export does not list them"),
