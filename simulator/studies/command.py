@@ -24,10 +24,9 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.known import (
     absent_opposite,
-    all_builtin,
     check_studies,
-    find_opened,
     find_study,
+    require_unchanged,
     study_file,
     why_absent,
 )
@@ -328,11 +327,7 @@ def with_desk(
     """
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        if study.id not in all_builtin() and find_opened(reader, study.id) not in (None, study):
-            raise InputError(
-                f"study {study.id!r} has been opened with different content, and an open study cannot be "
-                "changed. Undo the change, give the changed study a new id, or name the open one by its id."
-            )
+        require_unchanged(study, reader)
         result = do(desk_of(study, writer, reader), reader)
         if did:
             details = {"by": COMMAND, "did": did, "study": study.id}

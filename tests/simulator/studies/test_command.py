@@ -120,7 +120,7 @@ async def test_a_study_that_was_opened_by_command_can_be_entered(tmp_path):
             assert entry.episode_id is not None
 
 
-def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
+def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path, monkeypatch):
     log, file = tmp_path / "log.sqlite", tmp_path / "mine.yaml"
     run("new", STUDY, file)
     opened = run("open", file, "--site", "https://lab.example", "--log", log).output
@@ -135,6 +135,10 @@ def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
     file.write_text(file.read_text(encoding="utf-8").replace("amount: 1.25", "amount: 9"), encoding="utf-8")
     with pytest.raises(InputError, match="opened with different content"):
         run("progress", file, "--log", log)
+    monkeypatch.setattr("ui.command._serve", lambda *_: None)
+    serve = ["app", "--port", "7996", "--study", str(file), "--log", str(log)]
+    with pytest.raises(InputError, match="opened with different content"):
+        CliRunner().invoke(app.cli, serve, catch_exceptions=False)
 
 
 async def test_a_snapshot_holds_the_study_and_nobodys_identity(log, tmp_path):
