@@ -61,7 +61,7 @@ def seat_page(
         blocks = seat_blocks(task, frontier, moves, seat, multi=context.multi, turn_limit=context.turn_limit)
     elif stage == VERDICT:
         blocks = (Talk(moves),)
-    elif stage.startswith("instructions"):
+    elif stage == "instructions":
         blocks = instructions(seat)
     return SeatPage(
         episode_id=context.episode_id,

@@ -56,7 +56,7 @@ def seat_page(
             Talk(moves),
             *(robot_blocks(play, state, my_turn) if seat == ROBOT else human_blocks(play, state)),
         )
-    elif stage.startswith("instructions"):
+    elif stage == "instructions":
         blocks = (instructions("paper" if play.options.protocol == "paper" else seat),)
     return SeatPage(
         episode_id=context.live.episode.id,

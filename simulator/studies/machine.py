@@ -124,10 +124,11 @@ class StudyMachine:
         context = live.once(self._context)
         stage = graph.stage_of(context, state, seat, ended=ending is not None)
         task = context.task(state)
-        task = replace(task, stage=stage) if stage else task
+        # No benchmark needs to know that its instructions are read for the second time.
+        task = replace(task, stage=stage.removesuffix("_again")) if stage else task
         shown = self._machine.view(task, state["task"], seat, ending, warning)
         study = graph.occasion(live.episode.options) != "play"
-        return replace(shown, number=len(state["said"]), study=study)
+        return replace(shown, stage=stage or shown.stage, number=len(state["said"]), study=study)
 
     def _context(self, live: ActiveEpisode) -> Context:
         # For a task with an episode of its own, each person's steps are asked in a separate episode.
