@@ -21,7 +21,7 @@ from simulator.studies.quality import carelessness_signs
 from simulator.studies.reconcile import FURTHER, payment_of
 from simulator.studies.steering import MANIFEST, write_snapshot
 
-_NUMBERS: Final = ("turn_seconds", "typed_per_second", "pasted", "same_text")
+_NUMBERS: Final = ("turn_seconds", "typed_per_second", "pasted", "same_text", "scales")
 _SIGNS: Final[tuple[Column | str, ...]] = (
     "participant",
     "sets",

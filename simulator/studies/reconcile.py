@@ -208,7 +208,7 @@ def _payment_findings(
     submitted: dict[str, list[Submission]] = {person: [] for person in current}
     unknown = 0
     erased = sum(place.erased for place in current.values())
-    finished = sum(place.erased and place.completed_at is not None for place in current.values())
+    finished = len({place.participant for place in places if place.erased and place.completed_at})
     for submission in submissions:
         if submission.participant is None:
             yield Finding("nobody", "", f"Line {submission.line} of the export names nobody.")
