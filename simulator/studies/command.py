@@ -358,6 +358,8 @@ def _print_progress(console: Console, study: Study, progress: StudyProgress) -> 
     if progress.failed_checks:
         console.print(f"completed with a missed attention check: {progress.failed_checks}")
     console.print(f"spent {progress.spent:.2f}, committed {progress.committed:.2f}")
+    if study.model_budget is not None:
+        console.print(f"models {progress.model_cost:.2f} of {study.model_budget:.2f} USD")
     if progress.closed_since is not None:
         console.print(
             f"closed for new participants since {format_time(progress.closed_since)}", highlight=False

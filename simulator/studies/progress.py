@@ -34,6 +34,7 @@ class StudyProgress:
 
     Attributes:
         closed_since: when it was closed for new participants; None if it is open.
+        model_cost: cost of the models that played with people, in US dollars.
         pairs: tasks of paired people (`count_pairs`); empty without pairing.
     """
 
@@ -42,6 +43,7 @@ class StudyProgress:
     places: Sequence[Place]
     refused: Mapping[str, int]
     closed_since: datetime | None
+    model_cost: float
     pairs: Mapping[str, int]
 
     @property
