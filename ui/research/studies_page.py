@@ -288,7 +288,7 @@ class StudiesPage:
         """Return the table of signs of careless participation, with the numbers behind them."""
         t, numbers = self.visit.t, {"turn_seconds": ".1f", "typed_per_second": ".1f"}
         numbers |= {"pasted": ".0%", "same_text": ".0%", "scales": ".0f"}
-        widths = {"participant": 210, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
+        widths = {"participant": 225, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
         heads = {t(f"research.studies.sign.{name}"): width for name, width in widths.items()}
         rows = [
             [
