@@ -96,7 +96,8 @@ class Study(Part):
         sets_per_participant: the most sets a person may do, each of another condition.
         break_every: number of sets after which a person is offered a break.
         pay: the pay for a set; None for no pay.
-        contact: contact for questions about the study or participants' rights, shown below the consent.
+        contact: contact for questions about the study or participants' rights, shown below the consent and to
+            people who cannot take part or continue.
         completion_url: https URL to go to at the end; ``{code}`` is replaced by the completion code.
         stale_after_minutes: minutes without a move after which a place may be given to another person.
         exclude: studies whose participants may not take part; None for all other studies of the benchmark.
