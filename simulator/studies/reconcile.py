@@ -329,15 +329,11 @@ def payment_of(
     finished = [place for place in desk.ledger() if place.completed_at and place.state != "withdrawn"]
     done = [place for place in finished if place.state == "completed"]
     people = Counter(place.participant for place in done)
-    exits = paid_exits(desk.ledger())
+    exits, leaving = paid_exits(desk.ledger()), study.pay.paid_exit if study.pay else None
     excluded = {place.participant for place in finished if place.state == "excluded"}
     failed = {place.participant for place in done if place.failed_check} - excluded
     kind = study.identity[0].lower()
-    rows = (
-        row
-        for person in {*people, *excluded, *(place.participant for place in exits)}
-        for row in reader.identities(participant_id=person, kind=kind)
-    )
+    rows = reader.identities(kind=kind)
     names = {row.participant_id: row.value for row in rows if _ID.fullmatch(row.value)}
     reasons = {
         event.participant_id: str(event.details.get("reason", ""))
@@ -367,7 +363,7 @@ def payment_of(
             (names.get(person, person), "" if due is None else f"{due:.2f}", why)
             for person, due, why in (
                 *_unsubmitted(study.pay, people, bonuses, names, failed),
-                *_exits(study.pay, exits),
+                *((place.participant, leaving, f"paid exit: {place.reason}") for place in exits),
             )
         ),
     )
@@ -389,11 +385,6 @@ def _unsubmitted(
             yield person, pay.amount * unpaid if pay else None, why
         if person not in names and bonus[person] > 0:
             yield person, bonus[person], "no platform id: bonus"
-
-
-def _exits(pay: Pay | None, exits: Iterable[Place]) -> Iterator[tuple[str, float | None, str]]:
-    for place in exits:
-        yield place.participant, pay.paid_exit if pay else None, f"paid exit: {place.reason}"
 
 
 def _in_cents(score: float, amount: float) -> float:
