@@ -242,7 +242,10 @@ def field_faults(
         head: the number of leading parts of each path that name the type of the entire value.
         known: the known keys, as text, for messages about unknown keys.
     """
-    faults = error.errors(include_url=False)
+    # A default made from other fields fails with them, and is no fault of its own.
+    faults = [
+        each for each in error.errors(include_url=False) if each["type"] != "default_factory_not_called"
+    ]
     for fault in sorted(faults, key=lambda each: each["type"] != "extra_forbidden"):
         yield _field_fault(fault, value, head, known)._replace(code=fault["type"])
 

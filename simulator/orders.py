@@ -88,7 +88,7 @@ class RunOrder(Generic[SelectionT, RulesT]):
         if (played := len({machine.item_row(item).hash for item in kept})) < len(hashes):
             self.console.print(
                 f"--items-of: {played} of that run's {len(hashes)} items are played here; the others are in "
-                "other data, or in a language that this run leaves out."
+                "other data, or left out by this run's options."
             )
         return kept
 

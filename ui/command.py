@@ -33,7 +33,14 @@ from simulator.runner.options import BaseUrlOption, ModelFlags, TimeoutOption, t
 from simulator.runner.processes import RunProcesses
 from simulator.studies.admission import erase_regularly
 from simulator.studies.declared import PlaySessions, sessions_type
-from simulator.studies.known import absent_opposite, merge_needs, missing_models, needs_opposite, why_absent
+from simulator.studies.known import (
+    absent_opposite,
+    merge_needs,
+    missing_models,
+    needs_opposite,
+    require_unchanged,
+    why_absent,
+)
 from simulator.studies.material import material_type
 from ui.gradio_setup import import_gradio
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
@@ -106,7 +113,10 @@ def app_command(
         )
         models = Models(options=options)
         by_benchmark = read_studies(study)
-        _require_models(opponent or (), [file for files in by_benchmark.values() for file in files], options)
+        own = [file for files in by_benchmark.values() for file in files]
+        for file in own:
+            require_unchanged(file, reader)
+        _require_models(opponent or (), own, options)
         # With a server of one's own, the models of public providers are not offered.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
         declared: list[PlaySessions] = []

@@ -157,6 +157,7 @@ class Frame:
         research: path of the researchers' pages; None if they are not mounted.
         active: entry of the bar to highlight (``research``, a benchmark's name), or empty.
         benchmarks: benchmarks that can be played; the entry page of the first is the home page.
+        contact: whom participants of the page's study can write to.
     """
 
     texts: Strings
@@ -165,6 +166,7 @@ class Frame:
     research: str | None = None
     active: str = ""
     benchmarks: tuple[BenchmarkLink, ...] = ()
+    contact: str = ""
 
     @property
     def switch(self) -> str:

@@ -25,10 +25,9 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.known import (
     absent_opposite,
-    all_builtin,
     check_studies,
-    find_opened,
     find_study,
+    require_unchanged,
     study_file,
     why_absent,
 )
@@ -39,7 +38,6 @@ from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile
 from simulator.studies.steering import admit_as, close, desk_of, plan_of, study_statuses
-from trees.faults import first_and_more
 
 study_app = typer.Typer(
     no_args_is_help=True, help="Run studies with people: links, progress, participants, data."
@@ -126,10 +124,10 @@ def write_study(
 
 @study_app.command("check")
 def check_study(study: StudyArgument, base_url: BaseUrlOption = None, timeout: TimeoutOption = None) -> None:
-    """Show a study's places, time and pay, and test its models; exit code 1 if a model does not answer."""
-    chosen = find_study(study)
+    """Show a study's faults, or its places, time and pay, and test its models; exit code 1 if any fails."""
     if Path(study).is_file() and (faults := check_studies([Path(study)])):
-        raise InputError(first_and_more(faults))
+        raise InputError("\n".join(map(str, faults)))
+    chosen = find_study(study)
     _print_plan(chosen)
     if not _models_answer(chosen, base_url, timeout):
         raise typer.Exit(1)
@@ -330,11 +328,7 @@ def with_desk(
     """
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        if study.id not in all_builtin() and find_opened(reader, study.id) not in (None, study):
-            raise InputError(
-                f"study {study.id!r} has been opened with different content, and an open study cannot be "
-                "changed. Undo the change, give the changed study a new id, or name the open one by its id."
-            )
+        require_unchanged(study, reader)
         result = do(desk_of(study, writer, reader), reader)
         if did:
             details = {"by": COMMAND, "did": did, "study": study.id}
@@ -365,6 +359,8 @@ def _print_progress(console: Console, study: Study, progress: StudyProgress) -> 
     if progress.failed_checks:
         console.print(f"completed with a missed attention check: {progress.failed_checks}")
     console.print(f"spent {progress.spent:.2f}, committed {progress.committed:.2f}")
+    if study.model_budget is not None:
+        console.print(f"models {progress.model_cost:.2f} of {study.model_budget:.2f} USD")
     if progress.closed_since is not None:
         console.print(
             f"closed for new participants since {format_time(progress.closed_since)}", highlight=False

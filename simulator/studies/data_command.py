@@ -21,7 +21,7 @@ from simulator.studies.quality import carelessness_signs
 from simulator.studies.reconcile import FURTHER, payment_of
 from simulator.studies.steering import MANIFEST, write_snapshot
 
-_NUMBERS: Final = ("turn_seconds", "typed_per_second", "pasted", "same_text")
+_NUMBERS: Final = ("turn_seconds", "typed_per_second", "pasted", "same_text", "scales")
 _SIGNS: Final[tuple[Column | str, ...]] = (
     "participant",
     "sets",
@@ -75,7 +75,7 @@ def write_payment(
     if owed.further_sets or owed.paid_exits:
         print(
             f"Not paid by submissions, but listed in {FURTHER} with the reason: further sets of the same "
-            f"people ({owed.further_sets}), and people who left with the code paid_exit ({owed.paid_exits})."
+            f"people ({owed.further_sets}), and paid exits ({owed.paid_exits})."
         )
     if owed.unknown:
         print(f"Done, but without a platform id (listed in {FURTHER}): {', '.join(owed.unknown)}")

@@ -272,6 +272,7 @@ class StudyDesk(Places):
             places=self.ledger(),
             refused=Counter(event.details["code"] for event in refused),
             closed_since=self.closed_since,
+            model_cost=self._model_cost(),
             pairs=count_pairs(self.lobby(), self.items.total) if self.study.seats else {},
         )
 
@@ -280,9 +281,10 @@ class StudyDesk(Places):
     def _is_spent(self) -> bool:
         """Return True if models have used up the study's budget."""
         budget = self.study.model_budget
-        if budget is None:
-            return False
-        return sum(usage.cost for usage in self._reader.usage(self.study.run_id)) >= budget
+        return budget is not None and self._model_cost() >= budget
+
+    def _model_cost(self) -> float:
+        return sum(usage.cost for usage in self._reader.usage(self.study.run_id))
 
     async def _give(self, person: Person, language: str, own: Sequence[Place]) -> Admission:
         participant = person.participant

@@ -66,6 +66,7 @@ _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 PEOPLE: Final = "people-"
 STUDY: Final = "study"
 """`Fault.kind` of study files."""
+TEXTS: Final = ("consent", "instructions", "debriefing", "break")
 _QUOTES: Final = "a text that contains ? : , # or a brace must be quoted"
 # Pages show conditions, and the log names cells by them; the slash nests a condition in another one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
@@ -95,7 +96,8 @@ class Study(Part):
         sets_per_participant: the most sets a person may do, each of another condition.
         break_every: number of sets after which a person is offered a break.
         pay: the pay for a set; None for no pay.
-        contact: contact for questions about the study or participants' rights, shown below the consent.
+        contact: contact for questions about the study or participants' rights, shown below the consent and to
+            people who cannot take part or continue.
         completion_url: https URL to go to at the end; ``{code}`` is replaced by the completion code.
         stale_after_minutes: minutes without a move after which a place may be given to another person.
         exclude: studies whose participants may not take part; None for all other studies of the benchmark.
@@ -107,8 +109,8 @@ class Study(Part):
             withdrawal. 0: erase immediately.
         keep_out_erased: True to keep erased people out of the study. (People excluded by a researcher are
             recognised and kept out in every study.)
-        texts: texts (consent, instructions, …) that replace the benchmark's; ``debriefing`` is shown at the
-            end of every set, ``break`` in a break.
+        texts: plain texts (`TEXTS`) that replace the benchmark's; ``debriefing`` is shown at the end of every
+            set, ``break`` in a break.
         questions: questions to participants about the instructions, before and after the task.
         comprehension_tries: attempts at the questions about the instructions; a person who has not answered
             all of them correctly by then is screened out.
@@ -323,6 +325,8 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
     except ValidationError as error:
         faults += [fault(line, message, name) for line, message in _messages(error, lines)]
         return None, tuple(sorted(faults))
+    for text in (text for text in study.texts if text not in TEXTS):
+        faults.append(fault(lines[f"texts.{text}"], bounded.unknown_key(f"texts.{text}", TEXTS), name))
     return (None, tuple(faults)) if faults else (study, ())
 
 

@@ -125,6 +125,19 @@ def find_opened(reader: LogReader, study_id: str) -> Study | None:
     return Study.model_validate(config["study"]) if "study_hash" in config else None
 
 
+def require_unchanged(study: Study, reader: LogReader) -> None:
+    """Refuse a study of one's own that was opened on a log with different content.
+
+    Raises:
+        InputError: names the ways out.
+    """
+    if study.id not in all_builtin() and find_opened(reader, study.id) not in (None, study):
+        raise InputError(
+            f"study {study.id!r} has been opened with different content, and an open study cannot be "
+            "changed. Undo the change, give the changed study a new id, or name the open one by its id."
+        )
+
+
 def find_study(name: str, log: Path | None = None) -> Study:
     """Return the study with an id, or in a study file.
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -46,7 +46,7 @@ REASONS: Final = (LEFT, AWAY, NO_PARTNER, PARTNER_LEFT)
 """Reasons why a set ends before its task is played."""
 MODEL_FAILED: Final = "the model opposite failed"
 PAID: Final = (NO_PARTNER, PARTNER_LEFT, MODEL_FAILED)
-"""Reasons that lead to the completion code of a paid exit."""
+"""Reasons of a paid exit, with the completion code of that name unless another set was completed."""
 
 SetStatus = Literal["new", "waiting", "playing", "played", "lost"]
 _MOST_SECONDS_BETWEEN_BEATS: Final = 30.0
@@ -62,6 +62,11 @@ class Guest(NamedTuple):
     participant: str
     seat: str
     set: str
+
+
+def paid_exits(places: Iterable[Place]) -> list[Place]:
+    """Return the places that ended in a paid exit."""
+    return [place for place in places if place.state == "returned" and place.reason in PAID]
 
 
 def set_name(participant: str, seed: int) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from logs import LogConflict, LogReader, LogWriter, NotInLog
@@ -313,20 +314,13 @@ class Places:
 
     def messages(self, participant: str) -> tuple[Message, ...]:
         """Return a participant's unacknowledged messages, oldest first."""
-        sent = self._reader.events(run_id=self.study.run_id, participant_id=participant, kind=MESSAGE)
-        if not sent:
+        events = partial(self._reader.events, run_id=self.study.run_id, participant_id=participant)
+        if not (sent := events(kind=MESSAGE)):
             return ()
-        seen = {
-            event.details.get("id")
-            for event in self._reader.events(
-                run_id=self.study.run_id, participant_id=participant, kind=MESSAGE_SEEN
-            )
-        }
         # Erasing empties the details.
-        messages = (event.details for event in sent if "id" in event.details)
-        return tuple(
-            Message(message["id"], message["text"]) for message in messages if message["id"] not in seen
-        )
+        seen = {None, *(event.details.get("id") for event in events(kind=MESSAGE_SEEN))}
+        messages = (event.details for event in sent if event.details.get("id") not in seen)
+        return tuple(Message(message["id"], message["text"]) for message in messages)
 
     async def acknowledge(self, participant: str, id: str) -> None:
         """Record that a participant has read a message; repeated or unknown ids change nothing."""

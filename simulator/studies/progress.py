@@ -10,7 +10,7 @@ from functools import cached_property
 from statistics import median
 
 from simulator.studies.files import Study
-from simulator.studies.pairing import Lobby
+from simulator.studies.pairing import Lobby, paid_exits
 from simulator.studies.quota import STATES, Cell, Place, Quota, State
 
 
@@ -34,6 +34,7 @@ class StudyProgress:
 
     Attributes:
         closed_since: when it was closed for new participants; None if it is open.
+        model_cost: cost of the models that played with people, in US dollars.
         pairs: tasks of paired people (`count_pairs`); empty without pairing.
     """
 
@@ -42,6 +43,7 @@ class StudyProgress:
     places: Sequence[Place]
     refused: Mapping[str, int]
     closed_since: datetime | None
+    model_cost: float
     pairs: Mapping[str, int]
 
     @property
@@ -86,11 +88,11 @@ class StudyProgress:
 
     @cached_property
     def median_minutes(self) -> float | None:
-        """Median minutes from start to completion, also of excluded people; None before the first one."""
+        """Median minutes per completed set, without people who have withdrawn; None before the first one."""
         minutes = [
             (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
             for place in self.places
-            if place.completed_at is not None
+            if place.completed_at is not None and place.state != "withdrawn"
         ]
         return median(minutes) if minutes else None
 
@@ -102,13 +104,14 @@ class StudyProgress:
 
     @property
     def spent(self) -> float:
-        """Pay of completed places."""
-        return self._amount * self.states["completed"]
+        """Pay of completed places and paid exits."""
+        leaving = (self.study.pay and self.study.pay.paid_exit) or 0.0
+        return self._amount * self.states["completed"] + leaving * len(paid_exits(self.places))
 
     @property
     def committed(self) -> float:
-        """Pay of completed places and places under way."""
-        return self._amount * (self.states["completed"] + self.under_way)
+        """Pay of completed places, paid exits and places under way."""
+        return self.spent + self._amount * self.under_way
 
     @property
     def _amount(self) -> float:

@@ -27,7 +27,7 @@ from logs.query import Played
 from logs.rows import EXCLUDED, Episode
 from simulator.errors import InputError
 from simulator.studies.desk import StudyDesk
-from simulator.studies.pairing import PAID
+from simulator.studies.pairing import paid_exits
 from simulator.studies.parts import Pay
 from simulator.studies.people import recognise
 from simulator.studies.quota import Place, State, cell_name
@@ -36,9 +36,8 @@ from simulator.studies.quota import Place, State, cell_name
 _PERSON: Final = ("participant id", "participant_id")
 _STATUS: Final = ("status",)
 _CODE: Final = ("completion code", "entered_code")
-# The platform's statuses of completed and of abandoned submissions.
+# The platform's statuses of completed submissions; all others (RETURNED, TIMED-OUT, ACTIVE, …) are not paid.
 _DONE: Final = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED", "REJECTED")
-_LEFT: Final = ("RETURNED", "TIMED-OUT")
 _NO_CODE: Final = ("", "NOCODE")
 
 
@@ -209,7 +208,7 @@ def _payment_findings(
     submitted: dict[str, list[Submission]] = {person: [] for person in current}
     unknown = 0
     erased = sum(place.erased for place in current.values())
-    finished = sum(place.erased and place.completed_at is not None for place in current.values())
+    finished = len({place.participant for place in places if place.erased and place.completed_at})
     for submission in submissions:
         if submission.participant is None:
             yield Finding("nobody", "", f"Line {submission.line} of the export names nobody.")
@@ -259,7 +258,7 @@ def _reconcile_person(desk: StudyDesk, place: Place, submissions: Sequence[Submi
                 expected = f"the code {due}" if due else "no code"
                 sentence = f"{person} submitted {entered} (line {submission.line}), not {expected} ({state})."
                 yield Finding("code", person, sentence)
-    elif state == "completed" and any(submission.status in _LEFT for submission in submissions):
+    elif state == "completed":
         sentence = f"{person} completed here, but is {submissions[-1].status} there, and so not paid."
         yield Finding("not_paid", person, sentence)
 
@@ -284,7 +283,7 @@ class Payment:
         bonus: bonus per person in the study's currency, without zeros.
         unknown: pseudonyms of people who finished but have no platform id, or no valid one (see `further`).
         further_sets: number of sets beyond the first of each person, which a submission does not pay.
-        paid_exits: number of people who finished no set and left with the code ``paid_exit``.
+        paid_exits: number of sets that ended in a paid exit.
         further: id or pseudonym, amount (empty if the study does not say) and reason of unpaid dues.
     """
 
@@ -330,16 +329,11 @@ def payment_of(
     finished = [place for place in desk.ledger() if place.completed_at and place.state != "withdrawn"]
     done = [place for place in finished if place.state == "completed"]
     people = Counter(place.participant for place in done)
-    left = [place for place in desk.ledger() if place.state == "returned" and place.reason in PAID]
-    exits = {place.participant: place.reason for place in left if place.participant not in people}
+    exits, leaving = paid_exits(desk.ledger()), study.pay.paid_exit if study.pay else None
     excluded = {place.participant for place in finished if place.state == "excluded"}
     failed = {place.participant for place in done if place.failed_check} - excluded
     kind = study.identity[0].lower()
-    rows = (
-        row
-        for person in {*people, *excluded, *exits}
-        for row in reader.identities(participant_id=person, kind=kind)
-    )
+    rows = reader.identities(kind=kind)
     names = {row.participant_id: row.value for row in rows if _ID.fullmatch(row.value)}
     reasons = {
         event.participant_id: str(event.details.get("reason", ""))
@@ -369,7 +363,7 @@ def payment_of(
             (names.get(person, person), "" if due is None else f"{due:.2f}", why)
             for person, due, why in (
                 *_unsubmitted(study.pay, people, bonuses, names, failed),
-                *_exits(study.pay, exits),
+                *((place.participant, leaving, f"paid exit: {place.reason}") for place in exits),
             )
         ),
     )
@@ -391,11 +385,6 @@ def _unsubmitted(
             yield person, pay.amount * unpaid if pay else None, why
         if person not in names and bonus[person] > 0:
             yield person, bonus[person], "no platform id: bonus"
-
-
-def _exits(pay: Pay | None, exits: Mapping[str, str]) -> Iterator[tuple[str, float | None, str]]:
-    for person, why in exits.items():
-        yield person, pay.paid_exit if pay else None, f"paid exit: {why}"
 
 
 def _in_cents(score: float, amount: float) -> float:

@@ -197,13 +197,13 @@ def study_texts(card: StudyCard | None, language: Language) -> dict[str, tuple[s
 
 
 def in_study_language(frame: Frame, card: StudyCard | None) -> Frame:
-    """Return the frame in a language of the study; unchanged outside studies."""
+    """Return the frame in a language of the study, with its contact; unchanged outside studies."""
     if card is None:
         return frame
     language = frame.texts.language
     if language not in card.languages:
         language = card.languages[0]
-    return replace(frame, texts=strings(language))
+    return replace(frame, texts=strings(language), contact=card.study.contact_in(language))
 
 
 def short_number(value: float) -> str:

@@ -288,7 +288,7 @@ class StudiesPage:
         """Return the table of signs of careless participation, with the numbers behind them."""
         t, numbers = self.visit.t, {"turn_seconds": ".1f", "typed_per_second": ".1f"}
         numbers |= {"pasted": ".0%", "same_text": ".0%", "scales": ".0f"}
-        widths = {"participant": 190, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
+        widths = {"participant": 225, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
         heads = {t(f"research.studies.sign.{name}"): width for name, width in widths.items()}
         rows = [
             [
@@ -333,7 +333,8 @@ class StudyPeople:
                 }
             done = html()
         for name, button in buttons.items():
-            button.click(partial(self._act_on_study, name), [who, words], [who, words, done])
+            act = partial(self._act_on_study, name)
+            button.click(act, [who, words], [who, words, done], show_progress="hidden")
         return who
 
     def choices(self) -> list[tuple[str, str]]:

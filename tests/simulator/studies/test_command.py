@@ -101,6 +101,13 @@ def test_checking_says_what_a_study_comes_to(tmp_path):
     file.write_text(file.read_text(encoding="utf-8").replace("subject: 16, ", ""), encoding="utf-8")
     with pytest.raises(InputError, match=r"mine.yaml:\d+: .*subject.* has no number .*`conditions`"):
         run("check", file)
+    file.write_text(file.read_text(encoding="utf-8").replace("setting:", "seting:"), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        run("check", file)
+    assert "default factory" not in str(caught.value)
+    assert [part in str(caught.value) for part in ("setting is missing", "unknown key 'seting'")] == [
+        True
+    ] * 2
 
 
 async def test_a_study_that_was_opened_by_command_can_be_entered(tmp_path):
@@ -113,7 +120,7 @@ async def test_a_study_that_was_opened_by_command_can_be_entered(tmp_path):
             assert entry.episode_id is not None
 
 
-def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
+def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path, monkeypatch):
     log, file = tmp_path / "log.sqlite", tmp_path / "mine.yaml"
     run("new", STUDY, file)
     opened = run("open", file, "--site", "https://lab.example", "--log", log).output
@@ -128,6 +135,10 @@ def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
     file.write_text(file.read_text(encoding="utf-8").replace("amount: 1.25", "amount: 9"), encoding="utf-8")
     with pytest.raises(InputError, match="opened with different content"):
         run("progress", file, "--log", log)
+    monkeypatch.setattr("ui.command._serve", lambda *_: None)
+    serve = ["app", "--port", "7996", "--study", str(file), "--log", str(log)]
+    with pytest.raises(InputError, match="opened with different content"):
+        CliRunner().invoke(app.cli, serve, catch_exceptions=False)
 
 
 async def test_a_snapshot_holds_the_study_and_nobodys_identity(log, tmp_path):
@@ -244,3 +255,19 @@ async def test_a_paid_exit_pays_what_the_study_says(office):
         await desk.return_place(admission.participant, NO_PARTNER)
     rows = {("dora", "0.50"), (people[1].participant, "0.50")}
     assert {row[:2] for row in payment_of(desk, office.reader).further} == rows
+    assert desk.progress().spent == 1.0
+
+
+async def test_a_paid_exit_from_a_further_set_is_paid_as_well(office):
+    pay = {"pay": {"amount": 2.0, "currency": "EUR", "minutes": 10, "paid_exit": 0.5}}
+    more = {"sets_per_participant": 2, "participants": 8}
+    desk, study = office.desk(**pay, **more), office.study(**pay, **more)
+    admission = await desk.admit({"PROLIFIC_PID": "dora"})
+    await desk.start_set(admission.participant)
+    office.play(study, admission)
+    await desk.complete_set(admission.participant)
+    await desk.admit({"PROLIFIC_PID": "dora"})
+    await desk.return_place(admission.participant, NO_PARTNER)
+    owed = payment_of(desk, office.reader)
+    assert (owed.approve, owed.further) == (("dora",), (("dora", "0.50", f"paid exit: {NO_PARTNER}"),))
+    assert (owed.further_sets, owed.paid_exits, desk.progress().spent) == (0, 1, 2.5)

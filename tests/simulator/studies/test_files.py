@@ -127,6 +127,7 @@ def test_titles_and_texts_are_one_or_one_for_each_language(write: Write) -> None
         ),
         ("seed: 7", "texts: {consent: {zh: 同意}}", 1, "consent: lacks a text in the study's language, en"),
         ("seed: 7", "texts: {consent: {fr: Oui}}", 14, "texts.consent: 'fr' is not a language of the pages"),
+        ("seed: 7", "texts: {concent: Ours.}", 14, "unknown key 'texts.concent'; did you mean 'consent'?"),
     ],
 )
 def test_a_fault_is_told_with_its_line_and_field(

@@ -103,6 +103,7 @@ class Participation:
         self.log = LogWriter(path, durable=False, group_seconds=0.0)
         self.reader = LogReader(path)
         self.steps: list[str] = []
+        self.instructions: list[Any] = []
         self.again()
 
     def again(self) -> None:
@@ -137,10 +138,8 @@ class Participation:
             self.again()  # every page is made from the log alone
             view = await self.sessions.view(episode, self.seat)
             self.steps.append(page_of(view))
-            if view.stage == "instructions":
-                self.instructions = view.blocks
-            elif view.stage == "instructions_again":
-                assert view.blocks == self.instructions != ()
+            if view.stage.startswith("instructions"):
+                self.instructions.append(view.blocks)
             if view.stage == "done":
                 return
             if way == "withdrawn" and number == 2:
@@ -217,6 +216,8 @@ async def test_a_studys_own_questions_change_nothing_else(study: str, tmp_path: 
             own = ["comprehension_1", "ready_2", "comprehension_2", "questions_before", "questions_after"]
             assert [kind for kind in kinds if kind in own] == own
             assert kinds[-1] == "debriefing"
+            first, again = person.instructions
+            assert first == again != ()
             participant = person.reader.episode(episode).participant_id
             assert participant is not None
             erase_participant(tmp_path / "with.sqlite", participant)

@@ -71,6 +71,8 @@ async def test_books_that_balance(office: Any, tmp_path: Path) -> None:
     [
         (("RETURNED", "C1"), "not_paid", "completed here, but is RETURNED there"),
         (("TIMED-OUT", ""), "not_paid", "completed here, but is TIMED-OUT there"),
+        (("ACTIVE", ""), "not_paid", "completed here, but is ACTIVE there"),
+        (("SCREENED OUT", "C2"), "not_paid", "completed here, but is SCREENED OUT there"),
         (("APPROVED", "C2"), "code", "submitted the code C2 (line 2), not the code C1 (completed)"),
         (("AWAITING REVIEW", "NOCODE"), "code", "submitted no code"),
         (None, "not_there", "the export does not list them"),
@@ -143,6 +145,16 @@ async def test_so_many_people_as_were_erased_are_missed_without_alarm(office: An
         ("not_here", True),
     ]
     assert "erased people who had one: 1" in findings[0].sentence
+
+
+async def test_who_was_erased_in_a_further_set_had_finished(office: Any, tmp_path: Path) -> None:
+    desk = office.desk(sets_per_participant=2, participants=8)
+    anna = await complete(office, desk, "anna")
+    await admit(desk, "anna")
+    await desk.withdraw_and_erase(anna.participant)
+    (finding,) = reconcile(desk, office.reader, write(tmp_path, {"anna": ("APPROVED", "C1")})).findings
+    assert (finding.kind, finding.explained) == ("not_here", True)
+    assert desk.progress().median_minutes is None
 
 
 async def test_who_declined_does_not_explain_a_completion(office: Any, tmp_path: Path) -> None:

@@ -207,6 +207,7 @@ async def test_nobody_new_comes_in_when_the_models_have_cost_what_they_may(house
     entry = await house.enter("cleo")
     assert (entry.episode_id, entry.refusal) == (None, "closed")
     assert (await house.enter("ben")).episode_id is not None
+    assert house.sessions._desks["words"].progress().model_cost == 1.5
 
 
 @pytest.mark.parametrize("when", ["between", "within", "from the set before"])

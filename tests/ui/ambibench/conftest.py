@@ -45,7 +45,13 @@ STUDIES = (
     make_study("one", "instruction", 12, show=True),
     make_study("tiny", "instruction", 6, conditions=["subject/arrow/human"], participants=1, exclude=[]),
     make_study("named", "instruction", 6, require_identity=True, exclude=[]),
-    make_study("own", "multiple", 6, exclude=[], languages=["zh"], texts={"consent": "Ours.\n\n<b>Yes?</b>"}),
+    make_study(
+        *("own", "multiple", 6),
+        exclude=[],
+        languages=["zh"],
+        texts={"consent": "Ours.\n\n<b>Yes?</b>"},
+        contact="lab@example.org",
+    ),
 )
 
 

@@ -99,6 +99,10 @@ async def test_a_study_speaks_its_own_language_and_words(actions: Actions) -> No
     assert "Ours." in Page(visit.html).texts
     assert "<b>Yes?</b>" in Page(visit.html).texts
     assert "hreflang" not in visit.html
+    contact = "如有疑问或投诉，请联系：lab@example.org"
+    assert contact in Page(visit.html).texts
+    await visit.say("no")
+    assert contact in Page(visit.html).texts
 
 
 async def finished(actions: Actions, log: Log, **wishes: Any) -> tuple[Visit, Replay]:
