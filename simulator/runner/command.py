@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
+from pydantic_core import PydanticSerializationError
 from rich.console import Console
 
 from logs import LogReader, LogWriter
@@ -365,15 +366,23 @@ def _items(
 ) -> tuple[Any, ...]:
     if items is None:
         if benchmark.load is None:
-            raise InputError(f"{benchmark.name} has several kinds of items; pass those to play (items=…).")
+            raise InputError(f"{benchmark.name} has several kinds of items: give items, or use askback run.")
         items = catalog.load_items(benchmark, data)
-    if not items:
+    elif not items:
         raise InputError("items is empty; there is nothing to play.")
-    for item in items:
-        if not isinstance(item, benchmark.item) if benchmark.item else isinstance(item, str | Mapping):
-            kind = f"a {benchmark.item.__name__}" if benchmark.item else "an item"
-            raise InputError(f"items: {item!r} is not {kind}; pass objects as {benchmark.name} loads them.")
+    elif wrong := [item for item in items if not _is_item(benchmark, item)]:
+        kind = f"a {benchmark.item.__name__}" if benchmark.item else "an item"
+        raise InputError(f"items: {wrong[0]!r} is not {kind}; pass objects as {benchmark.name} loads them.")
     return tuple(items) if limit is None else draw_strata(items, limit, lambda item: (), seed)
+
+
+def _is_item(benchmark: Benchmark[Any, Any], item: Any) -> bool:
+    if benchmark.item is not None:
+        return isinstance(item, benchmark.item)
+    try:
+        return bool(machine_of(benchmark).item_row(item))
+    except (AttributeError, PydanticSerializationError):
+        return False
 
 
 def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
