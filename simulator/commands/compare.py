@@ -220,7 +220,7 @@ def _compare_two(means: pd.DataFrame, metric: Metric, cluster: Callable[[str], s
     """Return the unadjusted comparison of two runs, the columns of the items' means; None without an item."""
     if means.empty:
         return None
-    first, second = means
+    first, second = map(str, means)
     baseline, other = means[first], means[second]
     items = means.index.get_level_values("item")
     clusters = items.map(cluster).tolist()

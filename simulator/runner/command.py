@@ -303,13 +303,14 @@ def play_run(
     declared = catalog.find(benchmark if isinstance(benchmark, str) else benchmark.name)
     seed, repeat = _whole_number("seed", seed), _whole_number("repeat", repeat, least=1)
     limit = None if limit is None else _whole_number("limit", limit, least=1)
+    servers = [base_url] if isinstance(base_url, str) else list(base_url or ()) or None
     request = RunRequest(
         machine=machine_of(declared),
         seats=_seats(declared, seats),
         items=_items(declared, items, data, limit, seed),
         settings=RunSettings(
             log=log,
-            models=ModelFlags(base_url=_as_list(base_url), budget=budget).options(log),
+            models=ModelFlags(base_url=servers, budget=budget).options(log),
             seed=seed,
             repeats=repeat,
             name=name,
@@ -350,10 +351,6 @@ def _whole_number(name: str, value: Any, *, least: int | None = None) -> int:
     return number
 
 
-def _as_list(base_url: str | Sequence[str] | None) -> list[str] | None:
-    return [base_url] if isinstance(base_url, str) else list(base_url or ()) or None
-
-
 def _seats(benchmark: Benchmark[Any, Any], seats: Mapping[str, str | Seat]) -> dict[str, str | Seat]:
     known = machine_of(benchmark).seats
     if unknown := [seat for seat in seats if seat not in known]:
@@ -377,10 +374,8 @@ def _items(
 
 
 def _is_item(benchmark: Benchmark[Any, Any], item: Any) -> bool:
-    if benchmark.item is not None:
-        return isinstance(item, benchmark.item)
     try:
-        return bool(machine_of(benchmark).item_row(item))
+        return isinstance(item, benchmark.item or object) and bool(machine_of(benchmark).item_row(item))
     except (AttributeError, PydanticSerializationError):
         return False
 
