@@ -180,6 +180,8 @@ def test_a_benchmark_that_is_defined_anew_takes_the_place_of_the_former_one():
         (lambda: askback.run(GUESSING, rules={"lives": 3}), ["lives", "guesses"]),
         (lambda: askback.run(GUESSING, rules={"guesses": 0}), ["guesses", "1"]),
         (lambda: askback.run("clarq", rules={"turns": 3}), ["clarq has no rule turns", "turn_limit"]),
+        # Items would stay English: the language is a rule of pages alone.
+        (lambda: askback.run("clarq", rules={"language": "zh"}), ["clarq has no rule language"]),
         (lambda: askback.run("clarq", rules={"turn_limit": 0}), ["turn_limit is 0", "greater than 0"]),
         (lambda: askback.run("clarq", items=["gather-resources-1"]), ["'gather-resources-1' is not an item"]),
         (lambda: askback.run(GUESSING, items=["n1"]), ["'n1' is not a Number"]),

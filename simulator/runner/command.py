@@ -30,7 +30,7 @@ from personas.templates import versions_digest
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
-from simulator.fields import read_fields
+from simulator.fields import EpisodeOptions, read_fields
 from simulator.models import ModelOptions, Needs, ServerDown
 from simulator.models.fleet import address_of
 from simulator.models.load import addressed_name, bare_name
@@ -382,10 +382,11 @@ def _is_item(benchmark: Benchmark[Any, Any], item: Any) -> bool:
 
 def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
     model = benchmark.rules or (benchmark.runs().rules if benchmark.runs else None)
-    if model is not None and (unknown := [rule for rule in rules if rule not in model.model_fields]):
-        known = ", ".join(model.model_fields)
-        raise InputError(f"{benchmark.name} has no rule {unknown[0]}; its rules: {known}.")
     if model is None:
         return dict(rules)
+    ours = () if benchmark.rules else EpisodeOptions.model_fields  # the language of pages, not of items
+    known = [rule for rule in model.model_fields if rule not in ours]
+    if unknown := [rule for rule in rules if rule not in known]:
+        raise InputError(f"{benchmark.name} has no rule {unknown[0]}; its rules: {', '.join(known)}.")
     options: dict[str, Any] = read_fields(model, rules).model_dump(mode="json")
     return options if benchmark.rules is not None else {name: options[name] for name in rules}
