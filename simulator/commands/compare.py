@@ -39,8 +39,6 @@ REMARKS: Final = (
     f"Detectable: the smallest difference that so many items would show with power {POWER} at level {LEVEL}, "
     "given how much the differences of these items vary.",
 )
-
-
 _HEADS: Final = (
     "metric",
     "first",
