@@ -206,11 +206,8 @@ def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable
     scored = scored or {metric.name for metric in metrics[:1]}
     unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}
     excluded, endings = frozenset(reader.exclusions(run.id)), reader.endings(run.id)
-    failures = Counter(
-        event.episode_id
-        for event in reader.events(kind=MODEL_FAILURE)
-        if event.episode_id is not None and event.episode_id in endings
-    )
+    events = reader.events(kind=MODEL_FAILURE)
+    failures = Counter(event.episode_id for event in events if event.episode_id in endings)
     for played in played_items(reader, run.id, aborted=not exclude_aborted):
         episode, ending = played.episode, played.ending
         values: Mapping[str, float | None] = unsuccessful

@@ -261,6 +261,5 @@ def metric_figure(
 
 
 def _undeclared_metric(name: str, values: pd.Series[Any]) -> Metric:
-    numbers = values.dropna().astype(float)
-    unit = "share" if numbers.between(0, 1).all() else "value"
+    unit = "share" if values.dropna().astype(float).between(0, 1).all() else "value"
     return Metric(name, name.replace("_", " "), unit)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 import askback
 from logs.errors import LogError, NotInLog
 from simulator import catalog
+from simulator.ambik.data import load_pairs
 from simulator.benchmark import Due, Metric, SeatSpec, State
 
 MOST_LINES = 200
@@ -179,10 +180,15 @@ def test_a_benchmark_that_is_defined_anew_takes_the_place_of_the_former_one():
         (lambda: askback.run(GUESSING, rules={"lives": 3}), ["lives", "guesses"]),
         (lambda: askback.run(GUESSING, rules={"guesses": 0}), ["guesses", "1"]),
         (lambda: askback.run("clarq", rules={"turns": 3}), ["clarq has no rule turns", "turn_limit"]),
+        # Items would stay English: the language is a rule of pages alone.
+        (lambda: askback.run("clarq", rules={"language": "zh"}), ["clarq has no rule language"]),
         (lambda: askback.run("clarq", rules={"turn_limit": 0}), ["turn_limit is 0", "greater than 0"]),
         (lambda: askback.run("clarq", items=["gather-resources-1"]), ["'gather-resources-1' is not an item"]),
         (lambda: askback.run(GUESSING, items=["n1"]), ["'n1' is not a Number"]),
         (lambda: askback.run(GUESSING, items=[]), ["items is empty"]),
+        (lambda: askback.run("ambik", items=[1]), ["1 is not an item"]),
+        # A pair has an id, too, but is not one of its two tasks.
+        (lambda: askback.run("ambik", items=load_pairs()[:1]), ["is not an item"]),
         # The log could not be read again after a seed that is no whole number.
         (lambda: askback.run(GUESSING, seed=1.0), ["seed is 1.0, not a whole number"]),
         (lambda: askback.run(GUESSING, seed=True), ["seed is True, not a whole number"]),

@@ -29,6 +29,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         Metric("valid", "valid", unsuccessful=0.0),
         Metric("named", "named", unsuccessful=0.0),
     ),
+    item_metrics=frozenset({"oracle"}),
     machine=attribute("simulator.ambibench.graph:MACHINE"),
     runs=attribute("simulator.ambibench.runs:RUNS"),
     reports=(later("simulator.ambibench.reporting.report:run_sections"),),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -23,7 +23,7 @@ from simulator.commands.report import RunsArgument
 from simulator.errors import InputError
 from simulator.figures import Bars, Cell, Figure, Panel, Table, save
 from simulator.output_files import write_atomically
-from simulator.reporting import Report, Section
+from simulator.reporting import Report, Section, plain_values
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
 from simulator.runner.run_summary import print_aborted
 from simulator.stats import Interval, half_up
@@ -248,8 +248,8 @@ def notes(rows: Iterable[Row]) -> tuple[str, ...]:
 def plain(report: AskingReport) -> dict[str, Any]:
     """Return the report as JSON values, with every digit."""
     return {
-        "rows": [_plain_row(row) for row in report.rows],
-        "by_kind": [_plain_row(row) for row in report.by_kind],
+        "rows": plain_values(report.rows),
+        "by_kind": plain_values(report.by_kind),
         "episodes": [_plain_episode(episode) for episode in report.records.askings],
         "left_out": report.records.left_out,
         "aborted": dict(report.records.aborted),
@@ -263,11 +263,6 @@ def _plain_episode(episode: Asking) -> dict[str, Any]:
     values = asdict(episode)
     record = values.pop("record")
     return values | {"told": record | {"manner": ", ".join(episode.record.manner)}}
-
-
-def _plain_row(row: Row) -> dict[str, Any]:
-    values = {field.name: getattr(row, field.name) for field in fields(row)}
-    return {name: value._asdict() if isinstance(value, Interval) else value for name, value in values.items()}
 
 
 def write(report: AskingReport, folder: Path) -> list[str]:

@@ -39,8 +39,6 @@ REMARKS: Final = (
     f"Detectable: the smallest difference that so many items would show with power {POWER} at level {LEVEL}, "
     "given how much the differences of these items vary.",
 )
-
-
 _HEADS: Final = (
     "metric",
     "first",
@@ -220,7 +218,7 @@ def _compare_two(means: pd.DataFrame, metric: Metric, cluster: Callable[[str], s
     """Return the unadjusted comparison of two runs, the columns of the items' means; None without an item."""
     if means.empty:
         return None
-    first, second = means
+    first, second = map(str, means)
     baseline, other = means[first], means[second]
     items = means.index.get_level_values("item")
     clusters = items.map(cluster).tolist()

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
+from pydantic_core import PydanticSerializationError
 from rich.console import Console
 
 from logs import LogReader, LogWriter
@@ -29,7 +30,7 @@ from personas.templates import versions_digest
 from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
-from simulator.fields import read_fields
+from simulator.fields import EpisodeOptions, read_fields
 from simulator.models import ModelOptions, Needs, ServerDown
 from simulator.models.fleet import address_of
 from simulator.models.load import addressed_name, bare_name
@@ -303,13 +304,14 @@ def play_run(
     declared = catalog.find(benchmark if isinstance(benchmark, str) else benchmark.name)
     seed, repeat = _whole_number("seed", seed), _whole_number("repeat", repeat, least=1)
     limit = None if limit is None else _whole_number("limit", limit, least=1)
+    servers = [base_url] if isinstance(base_url, str) else list(base_url or ()) or None
     request = RunRequest(
         machine=machine_of(declared),
         seats=_seats(declared, seats),
         items=_items(declared, items, data, limit, seed),
         settings=RunSettings(
             log=log,
-            models=ModelFlags(base_url=_as_list(base_url), budget=budget).options(log),
+            models=ModelFlags(base_url=servers, budget=budget).options(log),
             seed=seed,
             repeats=repeat,
             name=name,
@@ -350,10 +352,6 @@ def _whole_number(name: str, value: Any, *, least: int | None = None) -> int:
     return number
 
 
-def _as_list(base_url: str | Sequence[str] | None) -> list[str] | None:
-    return [base_url] if isinstance(base_url, str) else list(base_url or ()) or None
-
-
 def _seats(benchmark: Benchmark[Any, Any], seats: Mapping[str, str | Seat]) -> dict[str, str | Seat]:
     known = machine_of(benchmark).seats
     if unknown := [seat for seat in seats if seat not in known]:
@@ -366,23 +364,30 @@ def _items(
 ) -> tuple[Any, ...]:
     if items is None:
         if benchmark.load is None:
-            raise InputError(f"{benchmark.name} has several kinds of items; pass those to play (items=…).")
+            raise InputError(f"{benchmark.name} has several kinds of items: give items, or use askback run.")
         items = catalog.load_items(benchmark, data)
-    if not items:
+    elif not items:
         raise InputError("items is empty; there is nothing to play.")
-    for item in items:
-        if not isinstance(item, benchmark.item) if benchmark.item else isinstance(item, str | Mapping):
-            kind = f"a {benchmark.item.__name__}" if benchmark.item else "an item"
-            raise InputError(f"items: {item!r} is not {kind}; pass objects as {benchmark.name} loads them.")
+    elif wrong := [item for item in items if not _is_item(benchmark, item)]:
+        kind = f"a {benchmark.item.__name__}" if benchmark.item else "an item"
+        raise InputError(f"items: {wrong[0]!r} is not {kind}; pass objects as {benchmark.name} loads them.")
     return tuple(items) if limit is None else draw_strata(items, limit, lambda item: (), seed)
+
+
+def _is_item(benchmark: Benchmark[Any, Any], item: Any) -> bool:
+    try:
+        return isinstance(item, benchmark.item or object) and bool(machine_of(benchmark).item_row(item))
+    except (AttributeError, PydanticSerializationError):
+        return False
 
 
 def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
     model = benchmark.rules or (benchmark.runs().rules if benchmark.runs else None)
-    if model is not None and (unknown := [rule for rule in rules if rule not in model.model_fields]):
-        known = ", ".join(model.model_fields)
-        raise InputError(f"{benchmark.name} has no rule {unknown[0]}; its rules: {known}.")
     if model is None:
         return dict(rules)
+    ours = () if benchmark.rules else EpisodeOptions.model_fields  # the language of pages, not of items
+    known = [rule for rule in model.model_fields if rule not in ours]
+    if unknown := [rule for rule in rules if rule not in known]:
+        raise InputError(f"{benchmark.name} has no rule {unknown[0]}; its rules: {', '.join(known)}.")
     options: dict[str, Any] = read_fields(model, rules).model_dump(mode="json")
     return options if benchmark.rules is not None else {name: options[name] for name in rules}

@@ -102,7 +102,7 @@ def import_file(
 
 def _kind(path: Path) -> TableSpec[Any]:
     if not path.is_file():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path} is not a file; name files, not folders")
     kind = TABLES.kind_of(path)
     if kind is None:
         raise InputError(f"{path}: {TABLES.why_unrecognized(path, 'AmbiEnt')}")

@@ -7,6 +7,7 @@ from math import log
 import pytest
 
 from logs.rows import Judgment, Turn
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.coding import KIND
 from simulator.ambibench.generation import (
     generate_aws,
@@ -48,6 +49,13 @@ def test_right_wrong_invalid_and_small_letters() -> None:
     model = values(score_rows("e", EPISODE, written(texts, person=False)))
     assert model["accuracy"] == pytest.approx(17 / 20)
     assert model["valid"] == pytest.approx(18 / 20)
+
+
+def test_what_no_answer_changes_is_a_metric_of_the_item() -> None:
+    answers = ([label] * len(trials(EPISODE)) for label in ("X", "Y", "x", "no idea"))
+    scored = [values(score_rows("e", EPISODE, written(texts, person=True))) for texts in answers]
+    same = {metric for metric in scored[0] if len({each[metric] for each in scored}) == 1}
+    assert same == BENCHMARK.item_metrics
 
 
 def test_turns_that_answer_nothing_do_not_count() -> None:
