@@ -219,6 +219,12 @@ ACTS = Desk[Form](
 )
 
 
+def test_of_installed_files_only_those_of_extensions_are_named_in_errors(installed, monkeypatch):
+    monkeypatch.setattr(catalog, "_extensions", catalog._extensions.__wrapped__)
+    files = [f"/site-packages/{file}" for file in ("twenty_questions/a.py", "simulator/a.py", "pandas/a.py")]
+    assert [catalog._extends(file) for file in files] == [True, False, False]
+
+
 def test_an_episode_without_an_end_says_so(spoil, path, monkeypatch):
     monkeypatch.setattr(DeclaredMachine, "steps", lambda self, context: 5)
     endless = spoil(next_seat=lambda state: Due("asker", "ask"))
