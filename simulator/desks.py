@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from logs import LogReader
-from simulator.blocks import Words
+from simulator.blocks import Block, Words
 from simulator.form_blocks import Entries, Field
 from simulator.judging import JudgingForm, Opinions
 from simulator.judging.desk import RATERS
@@ -24,7 +24,6 @@ from simulator.reporting import Section
 
 if TYPE_CHECKING:
     from logs.rows import Item, Judgment
-    from simulator.blocks import Block
 
 Values = Mapping[str, Any]
 """The values of a form on its page, by field: a choice, a text, or a list of choices."""

@@ -1,7 +1,7 @@
 """Confidence intervals, paired tests and agreement: the statistics that all benchmarks report.
 
-All functions are pure. Those that resample take a seed, and their result does not depend on the order of the
-observations, because groups are sorted before they are drawn. Resampling is by group (item, person, task
+All functions are pure. Those that resample use a fixed seed, and their result does not depend on the order of
+the observations, because groups are sorted before they are drawn. Resampling is by group (item, person, task
 type): a statistic is a function of sums over groups, so a resample is a matrix product and the individual
 observations are not revisited.
 """

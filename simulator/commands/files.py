@@ -250,11 +250,8 @@ _PAGES: Final = Path(__file__).parents[2] / "ui"
 
 def prompt_checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
     """Return the checker of a declared benchmark's prompts; None if no model can play in it."""
-    if (
-        benchmark.machine is not None
-        or benchmark.folder is None
-        or not any(s.prompt for s in benchmark.seats)
-    ):
+    has_prompts = any(seat.prompt for seat in benchmark.seats)
+    if benchmark.machine is not None or benchmark.folder is None or not has_prompts:
         return None
     folder = benchmark.folder.resolve() / "prompts"
 
@@ -310,17 +307,14 @@ def _name_faults(file: Path) -> Iterator[Fault]:
         other = names[lacking]
         for name in names[language]:
             unused = [part for part in re.split(r"[\W_]+", name) if part not in known]
+            optional = lacking == "en" and _DEFAULT.fullmatch(name.split(".")[0])
             if unused:
                 words = difflib.get_close_matches(unused[0], sorted(known), n=1)
                 similar = [known for known in other if known != name]
                 near = difflib.get_close_matches(name, similar, n=1, cutoff=0.8) or words
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 yield fault(language, name, f"nothing uses the name {name!r}{hint}")
-            elif (
-                other
-                and name not in other
-                and (lacking == "zh" or not _DEFAULT.fullmatch(name.split(".")[0]))
-            ):
+            elif other and name not in other and not optional:
                 yield fault(language, name, f"{name!r} has no text in {lacking}")
 
 
@@ -364,17 +358,9 @@ def prompt_faults(benchmark: Benchmark[Any, Any], files: Sequence[Path] = ()) ->
         elif files and seat.prompt:
             lacking = _item_languages(benchmark) - {*languages_of(f"{benchmark.name}/{seat.prompt}")}
             message = "there is no prompt in this language, which items have; the other one is used"
-            faults += [
-                Fault(
-                    f"{benchmark.folder}/prompts/{seat.prompt}.{each}.jinja",
-                    "",
-                    0,
-                    "prompt",
-                    message,
-                    "warning",
-                )
-                for each in sorted(lacking)
-            ]
+            for language in sorted(lacking):
+                missing = f"{benchmark.folder}/prompts/{seat.prompt}.{language}.jinja"
+                faults.append(Fault(missing, "", 0, "prompt", message, "warning"))
     for file in files:
         name, _, language = file.name.removesuffix(".jinja").rpartition(".")
         try:

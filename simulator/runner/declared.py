@@ -194,12 +194,12 @@ def checked_due(benchmark: AnyBenchmark, state: AnyState, seats: Collection[str]
     """Return the next move to make; None at the end.
 
     Raises:
-        InputError: if its seat is not one of `seats`.
+        InputError: if it is not a `Due` of one of `seats`.
     """
     assert benchmark.next_seat is not None
     due = benchmark.next_seat(state)
-    if due is not None and due.seat not in seats:
-        raise _invalid(benchmark, "next_seat", f"the seat {due.seat!r}; its seats: {', '.join(seats)}")
+    if due is not None and getattr(due, "seat", None) not in seats:
+        raise _invalid(benchmark, "next_seat", f"{due!r}; expected None or a Due of {' or '.join(seats)}")
     return due
 
 
@@ -252,6 +252,8 @@ def checked_scores(benchmark: AnyBenchmark, state: AnyState, episode_id: str) ->
     """
     assert benchmark.score is not None
     values, declared = benchmark.score(state), [metric.name for metric in benchmark.metrics]
+    if not isinstance(values, Mapping):
+        raise _invalid(benchmark, "score", f"{values!r}; expected a mapping from metrics to numbers")
     if {*values} - {*declared} and {*declared} - {*values}:
         names = f"{', '.join(values)}; its metrics are {', '.join(declared)}"
         raise _invalid(benchmark, "score", f"{names} (use None for an undefined one)")

@@ -241,9 +241,18 @@ class EpisodeMachine(ABC, Generic[ContextT, StateT]):
         return self.seat_due(self.context(live), state)
 
     async def advance(self, live: ActiveEpisode, state: StateT) -> StateT:
-        """Play until the episode ends or a person is next to move."""
+        """Play until the episode ends or a person is next to move.
+
+        Raises:
+            InputError: if it takes more than `steps`.
+        """
+        from langgraph.errors import GraphRecursionError
+
         context = self.context(live)
-        return await self._compiled.play(state, context, steps=self.steps(context))
+        try:
+            return await self._compiled.play(state, context, steps=self.steps(context))
+        except GraphRecursionError as error:
+            raise InputError(f"the episode has not ended after {self.steps(context)} steps.") from error
 
     def accept(self, live: ActiveEpisode, state: StateT, seat: str, reply: Reply) -> Turn:
         """Return a person's reply as a turn (not yet recorded).

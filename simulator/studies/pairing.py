@@ -203,8 +203,8 @@ def beat_interval(pairing: Pairing) -> timedelta:
 def next_step(lobby: Lobby, quota: Quota, *, seed: int, order: Assignment = "balanced") -> Decision | None:
     """Return the next decision to carry out; None if there is none.
 
-    People are paired in the order in which they began to wait; the item is the one with the most tasks still
-    wanted, among those that neither person has seen.
+    People are paired in the order in which they began to wait; `next_cell` chooses the item by `order`, among
+    those that neither person has seen.
     """
     cell = partial(next_cell, quota, lobby.counts(), seed=seed, order=order)
     return next(chain(_abandoned_tasks(lobby), _lost_sets(lobby), _new_tasks(lobby, cell)), None)

@@ -34,11 +34,12 @@ from simulator.desks import Case, Desk, Group, Sheet
 from simulator.errors import AskbackError, InputError, SeatError
 from simulator.form_blocks import Choice, Field
 from simulator.frames import Frames
-from simulator.judging import Form, JudgingForm
+from simulator.judging import Form, JudgingForm, Opinions
 from simulator.models import ScriptModel
 from simulator.reports import build_report, mean_of, print_runs
 from simulator.research import research_pages
 from simulator.runner.build import machine_of
+from simulator.runner.declared_machine import DeclaredMachine
 from simulator.stats import bootstrap_mean, share
 from simulator.studies.declared import DeclaredSessions
 from ui.actions import Actions
@@ -88,9 +89,15 @@ def answers(**values: Any) -> Callable[[Any], Any]:
         ),
         (
             "infrastructure",
-            "next_seat returned the seat 'askr'; its seats: asker, answerer.",
+            "next_seat returned Due(seat='askr'",
             {"next_seat": lambda state: Due("askr", "ask")},
         ),
+        (
+            "infrastructure",
+            "next_seat returned 'asker'; expected None or a Due of asker or answerer.",
+            {"next_seat": lambda state: "asker"},
+        ),
+        ("scorer", "score returned None; expected a mapping from metrics", {"score": lambda state: None}),
         (
             "infrastructure",
             "knows returned 7; expected a mapping from names to values.",
@@ -212,6 +219,24 @@ ACTS = Desk[Form](
 )
 
 
+def test_of_installed_files_only_those_of_extensions_are_named_in_errors(installed, monkeypatch):
+    monkeypatch.setattr(catalog, "_extensions", catalog._extensions.__wrapped__)
+    files = [f"/site-packages/{file}" for file in ("twenty_questions/a.py", "simulator/a.py", "pandas/a.py")]
+    assert [catalog._extends(file) for file in files] == [True, False, False]
+
+
+def test_an_episode_without_an_end_says_so(spoil, path, monkeypatch):
+    monkeypatch.setattr(DeclaredMachine, "steps", lambda self, context: 5)
+    endless = spoil(next_seat=lambda state: Due("asker", "ask"))
+    run = askback.run(endless, log=path, limit=1)
+    with LogReader(path) as reader:
+        ending = next(iter(reader.endings(run).values()))
+    assert (ending.status, ending.message) == (
+        "failed",
+        "InputError: the episode has not ended after 5 steps.",
+    )
+
+
 def test_a_desk_needs_no_text_on_keys_and_its_title_is_translated(spoil, log, monkeypatch):
     monkeypatch.setitem(catalog._REGISTERED, "spoilt", spoil(desks=(lambda: ACTS,)))
     monkeypatch.setitem(strings("zh").phrases, "Twenty questions", "二十个问题")
@@ -238,12 +263,15 @@ class Rating(Form):
 
 
 def test_a_desk_without_read_builds_its_form_and_shows_problems_at_its_fields(spoil, log, monkeypatch):
+    rating = JudgingForm(kind="spoilt.rating", model=Rating)
     item = Item(hash="1", benchmark="spoilt", name="rose", language="en", data={})
-    desk = replace(
-        ACTS, form=JudgingForm(kind="spoilt.rating", model=Rating), read=None, sheet=None,
-        fields=(Field("points", "choice", choices=[*map(Choice, (1, 2, 3))]), Field("remark")),
-        cases=lambda reader, run: [Case(key="1", name="one", title="1", show=tuple, item=item)],
-    )  # fmt: skip
+
+    def cases(reader: LogReader, run: str) -> list[Case[Rating]]:
+        opinions = rating.read(reader, run).get("1", Opinions())
+        return [Case(key="1", name="one", title="1", show=tuple, item=item, opinions=opinions)]
+
+    fields = (Field("points", "choice", choices=[*map(Choice, (1, 2, 3))]), Field("remark"))
+    desk = replace(ACTS, form=rating, read=None, sheet=None, outcome=str, fields=fields, cases=cases)
     monkeypatch.setitem(catalog._REGISTERED, "spoilt", spoil(desks=(lambda: desk,)))
     office, at = office_at(*log), "desk=spoilt.acts&data=run&reviewer=ann"
     call = {"query": at, "item": "one", "key": "a-key-of-mine"}
@@ -254,6 +282,10 @@ def test_a_desk_without_read_builds_its_form_and_shows_problems_at_its_fields(sp
     assert judge_desk(office, {**call, "form": {"points": "3", "remark": "fine"}})["saved"]
     (row,) = office.reader.judgments(kind="spoilt.rating")
     assert row.value == {"run": "run", "points": 3, "remark": "fine"}
+    other = {**call, "query": at.replace("ann", "bob"), "form": {"points": "1"}, "key": "another-key"}
+    assert judge_desk(office, other)["saved"]
+    differing = page_at(office, "/research/desk", f"{at}&tab=agreement")["html"]
+    assert re.findall(r'class="rs-chip">(\d)<', differing)[-2:] == ["3", "1"]
 
 
 class Letter(BaseModel, extra="forbid"):

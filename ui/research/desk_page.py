@@ -110,11 +110,11 @@ class DeskPage:
         """Return an optional text of the benchmark's desks; empty if there is none."""
         return self.t.get(f"{DECLARED}.{self.benchmark.name}.desks.{name}", "")
 
-    def choice(self, field: Field, value: str) -> Choice:
+    def choice(self, field: Field, value: Any) -> Choice:
         """Return a choice with its texts (default: its value), in the language of the page."""
         choice = next((each for each in field.choices if each.value == value), Choice(value))
         words = f"{self.desk.name}.{field.name}.{value}"
-        label = value if (said := self.say(words)) == words else said
+        label = str(value) if (said := self.say(words)) == words else said
         note = choice.note or self.note(f"{words}_note")
         return choice._replace(label=choice.label or Translated(label, label), note=note)
 

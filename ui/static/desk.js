@@ -66,7 +66,7 @@ window.askbackDesk = (() => {
 
     deskPut(at, value) {
       for (const field of at.querySelectorAll("[name]:not(button)")) {
-        if (field.matches("[type=radio], [type=checkbox]")) field.checked = [value ?? []].flat().includes(field.value);
+        if (field.matches("[type=radio], [type=checkbox]")) field.checked = [value ?? []].flat().map(String).includes(field.value);
         else field.value = value || "";
       }
     },

@@ -83,7 +83,7 @@ def results(reader: LogReader, run_id: str) -> tuple[Result, ...]:
     """Return the progress of every example of a run, in the run's order.
 
     Raises:
-        InputError: if the run has no linguists' annotations. All functions of this module raise it.
+        InputError: if the run has no linguists' annotations; so do all functions here that read a run.
     """
     opinions = CONSOLIDATION.read(reader, run_id)
     examples = annotated_examples(reader, run_id).values()

@@ -11,6 +11,7 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.figures import Venn
+from simulator.figures.look import DARK, LIGHT
 
 AREAS = [area for area in product((False, True), repeat=3) if any(area)]
 
@@ -21,9 +22,13 @@ def venn(counts=None):
     )
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_every_count_and_name_stands_in_the_drawing(dark):
+@pytest.mark.parametrize(("dark", "look"), [(False, LIGHT), (True, DARK)])
+def test_every_count_and_name_stands_in_the_drawing(dark, look):
     root = ET.fromstring(venn().svg(dark=dark))
+    assert {text.get("fill") for text in root.iter("{http://www.w3.org/2000/svg}text")} == {
+        look.ink,
+        look.muted,
+    }
     texts = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"C", "E", "N & co", *map(str, range(1, 8))} <= set(texts)
     assert len(list(root.iter("{http://www.w3.org/2000/svg}circle"))) == 3
