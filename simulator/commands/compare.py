@@ -37,7 +37,7 @@ REMARKS: Final = (
     "p: the two runs are exchanged item by item: McNemar's exact test for shares; for others exact where 13 "
     "items or fewer differ, else in 9,999 draws. Holm: adjusted over the pairs of a metric.",
     f"Detectable: the smallest difference that so many items would show with power {POWER} at level {LEVEL}, "
-    "given how much the differences of these items vary.",
+    "given how much the differences of these items vary; above 1, a share would show none.",
 )
 _HEADS: Final = (
     "metric",
