@@ -44,7 +44,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         reader: a reader of the log with the runs that settings name; None if only the cells are needed.
 
     Raises:
-        InputError: if the study belongs to another benchmark.
+        InputError: if the benchmark has no such seat.
     """
 
     benchmark: str
@@ -52,10 +52,10 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     reads: ClassVar[type[StudySettings]] = StudySettings
 
     def __init__(self, study: Study, reader: LogReader | None = None) -> None:
-        if study.benchmark != self.benchmark or not set(study.people) <= set(self.seats):
+        if unknown := [seat for seat in study.people if seat not in self.seats]:
+            known = f"known are: {', '.join(self.seats)}"
             raise InputError(
-                f"study {study.id!r}: benchmark and seat must be {self.benchmark} and "
-                f"{' or '.join(self.seats)}, not {study.benchmark} and {' and '.join(study.people)}"
+                f"study {study.id!r}: seat: {self.benchmark} has no seat {unknown[0]!r}; {known}"
             )
         self.study = study
         self.reader = reader

@@ -57,9 +57,7 @@ def serve_study(study: str, log: Path, models: str = "") -> Iterator[tuple[str, 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = ["app", "--port", str(port), "--log", str(log), "--starts-per-minute", "0"]
-    if Path(study).is_file():
-        words += ["--study", study]
+    words = ["app", "--port", str(port), "--log", str(log), "--starts-per-minute", "0", "--study", study]
     environment = None
     if models:
         words += ["--base-url", models]
