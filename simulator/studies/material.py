@@ -76,17 +76,10 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         """Refuse a study that cannot be run.
 
         Raises:
-            InputError: if a setting is wrong, cells and numbers of participants do not fit, or a player
-                cannot take their seat.
+            InputError: if a setting is wrong, or cells and numbers of participants do not fit.
         """
         _ = self.settings
         quota_of(self.study, self.cells)
-        named = {"opposite": self.seating, "pairing": {**self.seating, **self.study.pairing.partner}}
-        for field, seats in named.items():
-            try:
-                require_seats(load_machine(self.benchmark), seats, self.rules)
-            except InputError as error:
-                raise InputError(f"study {self.study.id!r}, {field}: {error}") from error
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -143,6 +136,20 @@ class ItemStudy(StudyMaterial[SettingsT]):
     @abstractmethod
     def all_items(self) -> Sequence[Any]:
         """Return all items that the settings allow."""
+
+    def check(self) -> None:
+        """Refuse a study that cannot be run; see `StudyMaterial.check`.
+
+        Raises:
+            InputError: also if a player cannot take their seat.
+        """
+        super().check()
+        named = {"opposite": self.seating, "pairing": {**self.seating, **self.study.pairing.partner}}
+        for field, seats in named.items():
+            try:
+                require_seats(load_machine(self.benchmark), seats, self.rules)
+            except InputError as error:
+                raise InputError(f"study {self.study.id!r}, {field}: {error}") from error
 
     def name(self, item: Any) -> str:
         """Return the unique name of an item."""
