@@ -132,7 +132,9 @@ def bots_command(
     twice: Annotated[float, typer.Option(min=0, max=1, help="chance to send a turn twice at once")] = 0.05,
     site: Annotated[
         str | None,
-        typer.Option(help="URL of a running server that writes --log; default: a new server on a new log"),
+        typer.Option(
+            help="URL of a running server that writes --log, with --starts-per-minute 0; default: a new one"
+        ),
     ] = None,
     model_seconds: Annotated[
         float | None,
