@@ -158,3 +158,4 @@ def test_study_files_go_to_their_benchmarks():
     assert counts == {"ambibench": 3, "ambient": 2, "ambik": 4}
     assert all(study.benchmark == name for name, group in grouped.items() for study in group)
     assert read_studies(None) == {}
+    assert [study.id for study in read_studies([Path("clarq-h2l")])["clarq"]] == ["clarq-h2l"]

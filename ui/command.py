@@ -35,6 +35,7 @@ from simulator.studies.admission import erase_regularly
 from simulator.studies.declared import PlaySessions, sessions_type
 from simulator.studies.known import (
     absent_opposite,
+    find_study,
     merge_needs,
     missing_models,
     needs_opposite,
@@ -68,7 +69,7 @@ def app_command(
     ] = None,
     study: Annotated[
         list[Path] | None,
-        typer.Option(help="a study file (repeatable); default: the studies that come with Askback"),
+        typer.Option(help="a study file, or id of a study (repeatable); default: the built-in studies"),
     ] = None,
     base_url: BaseUrlOption = None,
     opponent: Annotated[
@@ -112,7 +113,7 @@ def app_command(
             recorder=writer.post,
         )
         models = Models(options=options)
-        by_benchmark = read_studies(study)
+        by_benchmark = read_studies(study, path)
         own = [file for files in by_benchmark.values() for file in files]
         for file in own:
             require_unchanged(file, reader)
@@ -202,8 +203,8 @@ def _require_models(opponents: Sequence[str], chosen: Sequence[studies.Study], o
         raise InputError("".join([*needing, message])) from error
 
 
-def read_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
-    """Return the studies in `files`, with a key for every benchmark; empty if there are no files.
+def read_studies(files: list[Path] | None, log: Path | None = None) -> dict[str, list[studies.Study]]:
+    """Return studies named by file or id, with a key for every benchmark; empty if none are named.
 
     Raises:
         InputError: if a file is faulty, or its benchmark does not support studies.
@@ -214,9 +215,7 @@ def read_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
         benchmark.name: [] for benchmark in catalog.installed() if material_type(benchmark) is not None
     }
     for file in files:
-        study = studies.read_study(file)
-        if study.benchmark not in chosen:
-            raise InputError(f"{file}: {study.benchmark} has no studies; these do: {', '.join(chosen)}.")
+        study = find_study(str(file), log)
         chosen[study.benchmark].append(study)
     return chosen
 

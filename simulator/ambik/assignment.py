@@ -120,6 +120,12 @@ class KitchenStudy(ItemStudy[Settings]):
         return {seat: PERSON if seat in people else opposite or _DEFAULTS[seat] for seat in (ROBOT, USER)}
 
     @property
+    def rules(self) -> Mapping[str, Any]:
+        """The rules that say who can take a seat."""
+        rules = {"task": self.settings.task, "method": self.settings.method}
+        return {name: value for name, value in rules.items() if value}
+
+    @property
     def needs(self) -> Mapping[str, Needs]:
         """The needs of the method from the model opposite, if that runs on a server."""
         method = self.settings.method

@@ -220,24 +220,21 @@ class Study(Part):
         """The participants' seats."""
         return self.seats or (self.seat,)
 
+    def in_language(self, language: Language, words: Words) -> str:
+        """Return a text in a language, or in the study's language if it is not translated."""
+        return words if isinstance(words, str) else words.get(language, words[self.language])
+
     def title_in(self, language: Language) -> str:
-        """Return the title in a language, or in the study's language if it is not translated."""
-        return self._in_language(language, self.title)
+        """Return the title as `in_language` does."""
+        return self.in_language(language, self.title)
 
     def texts_in(self, language: Language) -> dict[str, str]:
-        """Return the study's texts in a language, as `title_in` does."""
-        return {name: self._in_language(language, words) for name, words in self.texts.items()}
+        """Return the study's texts as `in_language` does."""
+        return {name: self.in_language(language, words) for name, words in self.texts.items()}
 
     def contact_in(self, language: Language) -> str:
-        """Return the contact in a language, as `title_in` does; empty if the study names no contact."""
-        return "" if self.contact is None else self._in_language(language, self.contact)
-
-    def neutral_words_in(self, language: Language) -> str:
-        """Return the text said in place of a model that does not answer, as `title_in` does."""
-        return self._in_language(language, self.model_failure.say)
-
-    def _in_language(self, language: Language, words: Words) -> str:
-        return words if isinstance(words, str) else words.get(language, words[self.language])
+        """Return the contact as `in_language` does; empty if the study names no contact."""
+        return "" if self.contact is None else self.in_language(language, self.contact)
 
     @property
     def run_id(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from logs import LogReader
 from simulator import catalog
@@ -19,16 +19,12 @@ from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
-from simulator.runner.build import load_machine
+from simulator.runner.build import load_machine, require_seats
 from simulator.runner.lobby import PERSON
 from simulator.studies.files import Study
 from simulator.studies.parts import StudySettings
 from simulator.studies.quota import Cell, Place, quota_of, wanted_cells
 from trees import Language
-
-if TYPE_CHECKING:
-    from simulator.runner.machines import AnyMachine
-
 
 SettingsT = TypeVar("SettingsT", bound=StudySettings)
 DATA: Final = "data"
@@ -44,7 +40,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         reader: a reader of the log with the runs that settings name; None if only the cells are needed.
 
     Raises:
-        InputError: if the study belongs to another benchmark.
+        InputError: if the benchmark has no such seat.
     """
 
     benchmark: str
@@ -52,10 +48,10 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     reads: ClassVar[type[StudySettings]] = StudySettings
 
     def __init__(self, study: Study, reader: LogReader | None = None) -> None:
-        if study.benchmark != self.benchmark or not set(study.people) <= set(self.seats):
+        if unknown := [seat for seat in study.people if seat not in self.seats]:
+            known = f"known are: {', '.join(self.seats)}"
             raise InputError(
-                f"study {study.id!r}: benchmark and seat must be {self.benchmark} and "
-                f"{' or '.join(self.seats)}, not {study.benchmark} and {' and '.join(study.people)}"
+                f"study {study.id!r}: seat: {self.benchmark} has no seat {unknown[0]!r}; {known}"
             )
         self.study = study
         self.reader = reader
@@ -84,20 +80,6 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         """
         _ = self.settings
         quota_of(self.study, self.cells)
-
-    def check_seats(self, machine: AnyMachine, rules: Mapping[str, Any]) -> None:
-        """Refuse a study that names a player who cannot take their seat.
-
-        Raises:
-            InputError: names the possible players.
-        """
-        from simulator.runner.build import require_seats  # imported late: listing studies needs no models
-
-        for seats in (self.seating, {**self.seating, **self.study.pairing.partner}):
-            try:
-                require_seats(machine, seats, rules)
-            except InputError as error:
-                raise InputError(f"study {self.study.id!r}, opposite: {error}") from error
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -138,9 +120,14 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         opposite = (*self.seating.values(), *self.study.pairing.partner.values())
         return {name: Needs() for name in opposite if name.startswith(REMOTE)}
 
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        """The rules of every episode, as episode options."""
+        return {}
+
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
         """Return additional options of a place's episode."""
-        return {}
+        return self.rules
 
 
 class ItemStudy(StudyMaterial[SettingsT]):
@@ -149,6 +136,20 @@ class ItemStudy(StudyMaterial[SettingsT]):
     @abstractmethod
     def all_items(self) -> Sequence[Any]:
         """Return all items that the settings allow."""
+
+    def check(self) -> None:
+        """Refuse a study that cannot be run; see `StudyMaterial.check`.
+
+        Raises:
+            InputError: also if a player cannot take their seat.
+        """
+        super().check()
+        named = {"opposite": self.seating, "pairing": {**self.seating, **self.study.pairing.partner}}
+        for field, seats in named.items():
+            try:
+                require_seats(load_machine(self.benchmark), seats, self.rules)
+            except InputError as error:
+                raise InputError(f"study {self.study.id!r}, {field}: {error}") from error
 
     def name(self, item: Any) -> str:
         """Return the unique name of an item."""
@@ -221,7 +222,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
                 raise InputError(f"{where}key {unknown[0]!r} belongs beside `settings`.")
             raise InputError(f"{where}unknown setting {unknown[0]}; known are: {', '.join(known)}.")
         rules = read_fields(self._declared.rules, settings, where)
-        self.rules: dict[str, Any] = rules.model_dump(mode="json")
+        self._rules: dict[str, Any] = rules.model_dump(mode="json")
         own = {name: value for name, value in settings.items() if name in shared}
         return StudySettings.parse({"languages": [self.study.language], **own}, where)
 
@@ -229,12 +230,10 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         """Refuse a study that cannot be run; see `StudyMaterial.check`.
 
         Raises:
-            InputError: also if the setup does not match the seats, or a player cannot take their seat.
+            InputError: also if the setup does not match the seats, or a person sits in a model's seat.
         """
-        from simulator.runner.build import machine_of
-
         super().check()
-        machine, where = machine_of(self._declared), f"study {self.study.id!r}: "
+        machine, where = load_machine(self.benchmark), f"study {self.study.id!r}: "
         kinds = {
             seat.name: "person" if seat.name in self.study.people else "" for seat in self._declared.seats
         }
@@ -243,7 +242,6 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         for seat in self._other_seats:
             if self.seating[seat.name] == "person":
                 raise InputError(f"{where}settings: {seat.name} is a person; use seats to pair people")
-        self.check_seats(machine, self.rules)
 
     @property
     def _other_seats(self) -> tuple[SeatSpec, ...]:
@@ -257,10 +255,11 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         }
         return {**super().seating, **others}
 
-    def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """Return the rules."""
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        """The rules, as in the declaration."""
         _ = self.settings
-        return self.rules
+        return self._rules
 
     def all_items(self) -> Sequence[Any]:
         """Return the items of the data."""
@@ -329,11 +328,6 @@ class OppositeStudy(ItemStudy[OppositeT]):
 
     usual: ClassVar[Mapping[str, str]]
 
-    @property
-    @abstractmethod
-    def rules(self) -> Mapping[str, Any]:
-        """The rules of every episode, as episode options."""
-
     def read_settings(self) -> Any:
         """Read the settings.
 
@@ -353,15 +347,6 @@ class OppositeStudy(ItemStudy[OppositeT]):
             raise InputError(f"study {self.study.id!r}: {problem}")
         return settings
 
-    def check(self) -> None:
-        """Refuse a study that cannot be run; see `StudyMaterial.check` and `check_seats`.
-
-        Raises:
-            InputError: also if a player cannot take their seat.
-        """
-        super().check()
-        self.check_seats(load_machine(self.benchmark), self.rules)
-
     @property
     def task(self) -> str:
         """The participant's seat; ``pair`` if people are paired."""
@@ -374,7 +359,3 @@ class OppositeStudy(ItemStudy[OppositeT]):
             seat: PERSON if seat in self.study.people else self.settings.opposite or self.usual[seat]
             for seat in self.seats
         }
-
-    def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """Return the rules of an episode."""
-        return self.rules

@@ -88,11 +88,11 @@ class StudyProgress:
 
     @cached_property
     def median_minutes(self) -> float | None:
-        """Median minutes per completed set, without people who have withdrawn; None before the first one."""
+        """Median minutes from start to completion, also of excluded people; None before the first one."""
         minutes = [
             (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
             for place in self.places
-            if place.completed_at is not None and place.state != "withdrawn"
+            if place.completed_at is not None
         ]
         return median(minutes) if minutes else None
 

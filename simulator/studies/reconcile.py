@@ -34,7 +34,6 @@ from simulator.studies.quota import Place, State, cell_name
 
 # Column names in newer and older exports from Prolific, in lower case.
 _PERSON: Final = ("participant id", "participant_id")
-_STATUS: Final = ("status",)
 _CODE: Final = ("completion code", "entered_code")
 # The platform's statuses of completed submissions; all others (RETURNED, TIMED-OUT, ACTIVE, …) are not paid.
 _DONE: Final = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED", "REJECTED")
@@ -134,7 +133,7 @@ def read_export(desk: StudyDesk, reader: LogReader, path: Path) -> tuple[Submiss
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as CSV: {error}") from error
     head = [name.strip().lower() for name in table[0]] if table else []
-    person, status, code = (_column(path, head, names) for names in (_PERSON, _STATUS, _CODE))
+    person, status, code = (_column(path, head, names) for names in (_PERSON, ("status",), _CODE))
     key, first = load_key(reader.path), desk.study.identity[0]
     submissions = []
     for line, row in enumerate(table[1:], start=2):
@@ -332,8 +331,7 @@ def payment_of(
     exits, leaving = paid_exits(desk.ledger()), study.pay.paid_exit if study.pay else None
     excluded = {place.participant for place in finished if place.state == "excluded"}
     failed = {place.participant for place in done if place.failed_check} - excluded
-    kind = study.identity[0].lower()
-    rows = reader.identities(kind=kind)
+    rows = reader.identities(kind=study.identity[0].lower())
     names = {row.participant_id: row.value for row in rows if _ID.fullmatch(row.value)}
     reasons = {
         event.participant_id: str(event.details.get("reason", ""))

@@ -304,7 +304,7 @@ class StudySessions(SessionsWithStudies):
         if seat is None or here.live.seats[seat].kind == PERSON:  # another server was first
             return True
         language = self._page_language(desk.study, str(episode.options.get("language", "")))
-        reply = Reply(text=desk.study.neutral_words_in(language))
+        reply = Reply(text=desk.study.in_language(language, desk.study.model_failure.say))
         try:
             turn = self._machine.accept(here.live, here.state, seat, reply)
         except SeatError as error:

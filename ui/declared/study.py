@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil
 from typing import Any, Final, Literal
 
@@ -13,7 +14,7 @@ from simulator.studies.graph import REST
 from simulator.studies.machine import WAITING_ROOM
 from simulator.studies.pairing import beat_interval
 from simulator.studies.pairs import LOST, Waiting
-from simulator.studies.questions import ASKED, Words
+from simulator.studies.questions import ASKED
 from trees import Language
 from ui.calls import page_url
 from ui.i18n import Strings, strings
@@ -111,10 +112,7 @@ def questions_page(context: PageContext) -> str:
     """Return the page with a study's own questions for the view's stage (`ASKED`)."""
     when, language, card = ASKED[context.view.stage], context.texts.language, context.card
     assert card is not None
-
-    def words(texts: Words) -> str:
-        return texts if isinstance(texts, str) else texts.get(language) or next(iter(texts.values()))
-
+    words = partial(card.study.in_language, language)
     questions = [question for question in card.study.questions if question.when == when]
     return session_page("study/questions", context, questions=questions, words=words, when=when)
 

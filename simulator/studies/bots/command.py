@@ -57,9 +57,7 @@ def serve_study(study: str, log: Path, models: str = "") -> Iterator[tuple[str, 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = ["app", "--port", str(port), "--log", str(log), "--starts-per-minute", "0"]
-    if Path(study).is_file():
-        words += ["--study", study]
+    words = ["app", "--port", str(port), "--log", str(log), "--starts-per-minute", "0", "--study", study]
     environment = None
     if models:
         words += ["--base-url", models]
@@ -134,7 +132,9 @@ def bots_command(
     twice: Annotated[float, typer.Option(min=0, max=1, help="chance to send a turn twice at once")] = 0.05,
     site: Annotated[
         str | None,
-        typer.Option(help="URL of a running server that writes --log; default: a new server on a new log"),
+        typer.Option(
+            help="URL of a running server that writes --log, with --starts-per-minute 0; default: a new one"
+        ),
     ] = None,
     model_seconds: Annotated[
         float | None,

@@ -154,7 +154,6 @@ async def test_who_was_erased_in_a_further_set_had_finished(office: Any, tmp_pat
     await desk.withdraw_and_erase(anna.participant)
     (finding,) = reconcile(desk, office.reader, write(tmp_path, {"anna": ("APPROVED", "C1")})).findings
     assert (finding.kind, finding.explained) == ("not_here", True)
-    assert desk.progress().median_minutes is None
 
 
 async def test_who_declined_does_not_explain_a_completion(office: Any, tmp_path: Path) -> None:

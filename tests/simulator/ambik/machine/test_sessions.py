@@ -371,6 +371,18 @@ def test_studies_with_invalid_settings_are_refused(seat, settings, message):
         _ = KitchenStudy(study(seat, settings=settings)).settings
 
 
+@pytest.mark.parametrize(
+    ("robot", "message"),
+    [("offline/robot", "pairing: 'offline/robot' cannot sit"), ("openai/x", "pairing: ")],
+)
+def test_a_partner_who_cannot_play_is_refused_before_anybody_waits(robot, message):
+    pairing = {"then": "model", "partner": {"robot": robot, "user": "offline/item"}}
+    paired = {"seat": "", "seats": ["robot", "user"], "setup": "H2H", "pairing": pairing}
+    pair = Study.model_validate(study(settings={"items": 2}).to_json() | paired)
+    with pytest.raises(InputError, match=message):
+        KitchenStudy(pair).check()
+
+
 async def test_options_of_a_run_come_from_the_sessions_log(server):
     server.again(study(id="a"))
     entry = await server.enter("ann", "a")
