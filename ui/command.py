@@ -232,6 +232,7 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
         # Report a failing start: Gradio's queues start with the lifespan.
         lifespan="on",
         http=PatientProtocol,
+        ws="none",
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_GRACE,
     )
