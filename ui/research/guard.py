@@ -212,8 +212,8 @@ class Guard:
             response = RedirectResponse(self.path, status_code=303)
             response.delete_cookie(COOKIE, path=self.path)
             return response
-        if self.log_ins.sso_header and (name := asked.headers.get(self.log_ins.sso_header)):
-            return self.log_ins.find(name) or self._refusal(scope, "no_account", 403)
+        if self.log_ins.sso_header and (known := asked.headers.get(self.log_ins.sso_header)):
+            return self.log_ins.find(known) or self._refusal(scope, "no_account", 403)
         if user := self.log_ins.user(cookie):
             return user
         if (token := asked.query_params.get("token")) and method == "GET":
