@@ -65,7 +65,6 @@ def restore(backup: Path, log: Path, *, replace: bool = False) -> Path | None:
     Raises:
         LogError: if there is a log and `replace` is False, or it is in use; or if `backup` is not a log.
     """
-    LogReader(backup).close()
     aside = log.with_name(f"{log.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
     names = ((log, aside), (key_path(log), key_path(aside)))
     moved = [(old, new) for old, new in names if old.exists()]
