@@ -128,7 +128,8 @@ def app_command(
             sessions = make() if named else attempt(f"{name} in the browser", make)
             if sessions is not None:
                 declared.append(sessions)
-            data.pop(name, None)
+            if name in data:
+                catalog.load_items(benchmark, data.pop(name))  # report faults now, not to people who play
         if data:
             raise InputError(f"--items: {next(iter(data))} is not a benchmark whose items can be chosen.")
         offered = tuple(each.name for each in player_menu((), os.environ, chosen) if each.available)

@@ -70,10 +70,8 @@ class PlaySessions(StudySessions, ABC):
         data: str = BUILTIN,
         **options: Unpack[SessionOptions],
     ) -> None:
-        if data != BUILTIN:
-            if not self.loads_items:
-                raise InputError(f"The items of free play in {benchmark.name} cannot be chosen: {data!r}.")
-            catalog.load_items(benchmark, data)  # a wrong name is reported now, not to the people who play
+        if data != BUILTIN and not self.loads_items:
+            raise InputError(f"The items of free play in {benchmark.name} cannot be chosen: {data!r}.")
         self.benchmark, self.data = benchmark, data
         material = material_type(benchmark)
         assert material is not None
