@@ -65,31 +65,24 @@ def restore(backup: Path, log: Path, *, replace: bool = False) -> Path | None:
     Raises:
         LogError: if there is a log and `replace` is False, or it is in use; or if `backup` is not a log.
     """
-    LogReader(backup).close()
-    if not log.exists() and not key_path(log).exists():
-        back_up(backup, log)
-        return None
-    if not replace:
+    aside = log.with_name(f"{log.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+    names = ((log, aside), (key_path(log), key_path(aside)))
+    moved = [(old, new) for old, new in names if old.exists()]
+    if moved and not replace:
         raise LogError(
             f"there is already a log at {log}. Name another file with --log, or use --replace, which "
             f"keeps the existing one as {log.name}.TIME."
         )
     _require_unused(log)
-    aside = log.with_name(f"{log.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
-    _move(log, aside)
+    for old, new in moved:
+        old.rename(new)
     try:
         back_up(backup, log)
     except LogError:
-        _move(aside, log)
+        for old, new in moved:
+            new.rename(old)
         raise
-    return aside
-
-
-def _move(log: Path, target: Path) -> None:
-    """Rename a log and its key, as far as they exist."""
-    for old, new in ((log, target), (key_path(log), key_path(target))):
-        if old.exists():
-            old.rename(new)
+    return aside if moved else None
 
 
 def _require_unused(log: Path) -> None:

@@ -42,7 +42,7 @@ def load_key(log: Path) -> bytes:
     path = key_path(log)
     if not path.exists():
         _require_no_participants(log, path)
-        _make_key(path)
+        make_key(path)
     if sys.platform != "win32" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise LogError(f"other users can read the key {path}: run `chmod 600 {path}`")
     key = path.read_bytes()
@@ -68,8 +68,8 @@ def _require_no_participants(log: Path, path: Path) -> None:
             )
 
 
-def _make_key(path: Path) -> None:
-    """Write a new key atomically, unless another process was first."""
+def make_key(path: Path) -> None:
+    """Write a new random key atomically, unless another process was first; raise `LogError` if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError), atomic_draft(path) as draft:

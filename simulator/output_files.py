@@ -1,7 +1,9 @@
-"""Atomic writes of the files that Askback writes in addition to its log."""
+"""Atomic writes of the files that Askback writes in addition to its log, and their text as CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -45,6 +47,13 @@ def write_atomically(
         with suppress(OSError):
             draft.unlink()
     return path
+
+
+def rows_as_csv(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV, with line feeds."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 def file_name(name: str) -> str:

@@ -61,6 +61,7 @@ MISTAKES = [
     ("score night --log gone.sqlite", ["gone.sqlite", "--log"]),
     ("study new clarq-h2l words.txt/mine.yaml", ["words.txt/mine.yaml", "cannot be written"]),
     ("app --port 7997 --study gone.yaml", ["gone.yaml", "cannot be read"]),
+    ("app --port 7997 --items clarq=gone", ["'gone'", "askback data list"]),
 ]
 
 

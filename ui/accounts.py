@@ -29,7 +29,7 @@ OWNER: Final = "owner"
 """The name logged for users of the start link or the shared password, neither of which names anyone."""
 Role = Literal["viewer", "editor", "owner"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-Action = Literal["judge", "study", "run", "payment", "erase", "users"]
+Action = Literal["judge", "study", "run", "payment", "erase"]
 """Actions that need a permission; anyone who has logged in may read."""
 _LEAST_ROLE: Final[Mapping[Action, Role]] = {
     "judge": "editor",
@@ -37,7 +37,6 @@ _LEAST_ROLE: Final[Mapping[Action, Role]] = {
     "run": "editor",
     "payment": "owner",
     "erase": "owner",
-    "users": "owner",
 }
 _NAME: Final = re.compile(r"[\w.@-]{1,64}")
 _SHORTEST: Final = 8
@@ -179,8 +178,7 @@ def add_user(
     role: Annotated[
         Role,
         typer.Option(
-            help="viewer: reads; editor: also judges and manages studies and runs; owner: also pays, erases "
-            "and adds users"
+            help="viewer: reads; editor: also judges, manages studies and runs; owner: also pays, erases"
         ),
     ],
     password: _PasswordOption = None,

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 _KEEP_ALIVE = 75
 """Seconds a connection waits for its next request: people think longer than uvicorn's default of 5."""
-_GRACE = 10
-"""Seconds for answers to be finished before the server stops; models may take minutes."""
 
 
 def app_command(
@@ -140,10 +138,11 @@ def app_command(
             sessions = make() if named else attempt(f"{name} in the browser", make)
             if sessions is not None:
                 declared.append(sessions)
-            data.pop(name, None)
+            if name in data:
+                catalog.load_items(benchmark, data.pop(name))  # report faults now, not to people who play
         if data:
             raise InputError(f"--items: {next(iter(data))} is not a benchmark whose items can be chosen.")
-        offered = (each.name for each in player_menu((), os.environ, chosen) if each.available)
+        offered = tuple(each.name for each in player_menu((), os.environ, chosen) if each.available)
         runs = RunProcesses(path, [f"--base-url={each}" for each in base_url or ()])
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
@@ -236,17 +235,17 @@ def _serve(server: FastAPI, host: str, port: int) -> None:
         # Report a failing start: Gradio's queues start with the lifespan.
         lifespan="on",
         http=PatientProtocol,
+        ws="none",
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=10,  # an answer of a model may take minutes
     )
 
 
 def _require_writable(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder) as file:
+        with TemporaryFile(dir=folder, buffering=0) as file:
             file.write(b"x")
-            file.flush()
     except OSError as error:
         raise InputError(
             f"The Askback folder {folder} is not writable ({error.strerror}). Make it writable, or name "

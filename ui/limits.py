@@ -245,7 +245,5 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     def _give_up(self) -> None:
         self._stop_waiting()
-        # A WebSocket connection has switched to another protocol.
-        upgraded = self.transport.get_protocol() is not self
-        if not upgraded and not self._answering() and not self.transport.is_closing():
+        if not self._answering() and not self.transport.is_closing():
             self.transport.close()

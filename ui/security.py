@@ -113,7 +113,7 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     cross_site = origin is not None and origin.partition("://")[2] != headers.get("host")
     if cross_site and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
         refusal = (
-            f"a request from {origin} to {headers.get('host')} is refused. A proxy in between must keep the "
+            f"A request from {origin} to {headers.get('host')} is refused. A proxy in between must keep the "
             "Host header, or send X-Forwarded-Host and be named with: askback app --proxy ADDRESS\n"
         )
         return PlainTextResponse(refusal, status_code=403)
@@ -223,9 +223,10 @@ class Access:
         for name in names:
             if not re.fullmatch(r"[\w.-]+", name):
                 raise InputError(f"--host-name {name}: write a name only, such as lab.example.")
+        networks = []
         for proxy in proxies:
             try:
-                ipaddress.ip_network(proxy, strict=False)
+                networks.append(str(ipaddress.ip_network(proxy, strict=False)))
             except ValueError:
                 raise InputError(
                     f"--proxy {proxy} is not an IP address or network such as 10.0.0.7 or 10.0.0.0/24."
@@ -233,7 +234,7 @@ class Access:
         listening = () if ip_address(host) else (host.lower(),)
         return cls(
             names=(*(name.lower().strip(".") for name in names), *listening),
-            proxies=tuple(proxies),
+            proxies=tuple(networks),
             addresses=not is_loopback(host),
             sso_header=sso_header,
         )
@@ -258,7 +259,7 @@ class Access:
             parsed = ipaddress.ip_address(address)  # without unwrapping IPv4 in IPv6, like Uvicorn
         except ValueError:
             return False
-        return any(parsed in ipaddress.ip_network(proxy, strict=False) for proxy in self.proxies)
+        return any(parsed in ipaddress.ip_network(proxy) for proxy in self.proxies)
 
 
 class Hosts:
@@ -273,7 +274,7 @@ class Hosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with trustworthy headers only, or answer 421."""
-        if scope["type"] not in ("http", "websocket"):
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         client = scope.get("client")
@@ -289,10 +290,7 @@ class Hosts:
                 "name with: askback app --host-name NAME\n",
                 status_code=421,
             )
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008})
-            else:
-                await answer(scope, receive, send)
+            await answer(scope, receive, send)
             return
         kept = [
             (name, value)

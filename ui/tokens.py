@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import hmac
 import json
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from itsdangerous.encoding import base64_decode, base64_encode
 from itsdangerous.exc import BadData
 
-from logs.paths import atomic_draft
+from logs.pseudonym import make_key
 from simulator import catalog
 
 SECRET_FILE = "ui-secret.key"
@@ -105,8 +103,6 @@ class Signer:
 def secret_of(home: Path) -> bytes:
     """Return the data home's own secret, created on first use; what it signs must begin with a purpose."""
     path = home / SECRET_FILE
-    home.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        with suppress(FileExistsError), atomic_draft(path) as draft:
-            draft.write_bytes(secrets.token_bytes(32))
+        make_key(path)
     return path.read_bytes()

@@ -47,6 +47,7 @@ from simulator.clarq.ranker import (
 from simulator.clarq.results import Dialogue, read_results, split_runs
 from simulator.clarq.task_index import Floats
 from simulator.errors import InputError
+from simulator.output_files import write_atomically
 from simulator.seats import Line
 from simulator.tables.importing import file_digest
 from trees import Frontier, Language, Task, Tree
@@ -249,7 +250,7 @@ def train_clarq_ranker(
     ranker = train(*split_runs([read_results(file).dialogues for _, file in by_digest]))
     digests = {"sha256": [digest for digest, _ in by_digest]}
     ranker = replace(ranker, training=ranker.training | digests)
-    out.write_text(json.dumps(asdict(ranker), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_atomically(out, json.dumps(asdict(ranker), indent=1, ensure_ascii=False) + "\n")
     counts = ranker.training
     Console().print(
         f"{counts['decisions']} single-info decisions, {counts['multi_decisions']} multi-info decisions, "

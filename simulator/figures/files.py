@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from base64 import b64encode
 from collections.abc import Callable
@@ -19,7 +17,7 @@ from simulator.figures.look import DARK, FONT, LIGHT
 from simulator.figures.printed import figure_svg, to_pdf, to_png, vega_js
 from simulator.figures.spec import Figure, points
 from simulator.figures.vega import to_vega_lite
-from simulator.output_files import write_atomically
+from simulator.output_files import rows_as_csv, write_atomically
 
 COLUMN: Final = 8.5
 """Width of one column of a two-column paper, in centimetres."""
@@ -69,11 +67,7 @@ def csv_text(figure: Figure) -> str:
     """Return `rows` as CSV, without empty columns."""
     table = rows(figure)
     used = [heading for heading in HEADINGS if any(row[heading] is not None for row in table)]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, used, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: guard_cell(value) for name, value in row.items()} for row in table)
-    return out.getvalue()
+    return rows_as_csv([used, *([guard_cell(row[heading]) for heading in used] for row in table)])
 
 
 def to_json(figure: Figure) -> str:

@@ -7,8 +7,6 @@ fold, and columns that do not fit move into further blocks below.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from logs.codebook import guard_cell
+from simulator.output_files import rows_as_csv
 from simulator.stats import Interval, half_up
 
 if TYPE_CHECKING:
@@ -109,15 +108,13 @@ class Table:
     def to_csv(self) -> str:
         """Return CSV with all digits, guarded against formulas; intervals are followed by low, high and n."""
         spread = [self._has_intervals(place) for place in range(len(self.heads))]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
         ends = ("", "_low", "_high", "_n")
         heads = zip(self.heads, spread, strict=True)
-        writer.writerow(f"{head.name}{end}" for head, wide in heads for end in (ends if wide else ends[:1]))
+        lines = [[f"{head.name}{end}" for head, wide in heads for end in (ends if wide else ends[:1])]]
         for row in self.rows:
             cells = zip(row, spread, strict=True)
-            writer.writerow(value for cell, wide in cells for value in _spread(cell, 4 if wide else 1))
-        return out.getvalue()
+            lines.append([value for cell, wide in cells for value in _spread(cell, 4 if wide else 1)])
+        return rows_as_csv(lines)
 
     def to_latex(self, *, siunitx: bool = False) -> str:
         r"""Return a ``tabular`` for booktabs: texts left-aligned, numbers right-aligned, ``--`` for None.

@@ -5,8 +5,6 @@ The circles have the same size, because no three circles have areas proportional
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +14,7 @@ from typing import Any, Final
 from simulator.figures.files import COLUMN
 from simulator.figures.look import DARK, LIGHT, print_font
 from simulator.figures.printed import save_picture, svg_text
+from simulator.output_files import rows_as_csv
 from simulator.stats import half_up
 
 _RADIUS: Final = 92.0
@@ -98,12 +97,8 @@ class Venn:
 
     def csv(self) -> str:
         """Return the seven counts as CSV."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*self.sets, "count", "share"])
-        for area, count in self.counts.items():
-            writer.writerow([*(int(member) for member in area), count, f"{self.share(area):.6f}"])
-        return out.getvalue()
+        counted = ([*map(int, area), count, f"{self.share(area):.6f}"] for area, count in self.counts.items())
+        return rows_as_csv([[*self.sets, "count", "share"], *counted])
 
     def save(self, path: Path | str, *, width: float = COLUMN) -> Path:
         """Write the diagram as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +14,7 @@ from simulator.figures import Cell, Column, Table
 from simulator.handmethat.items import LEVELS, Level, Task
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.meanings.render import render_utterance
+from simulator.output_files import rows_as_csv
 from simulator.reporting import Report, Section
 from simulator.stats import half_up
 
@@ -109,17 +108,15 @@ def statistics_report(statistics: Statistics) -> Report:
 
 def to_csv(statistics: Statistics) -> str:
     """Return CSV with one row per measure or count: group, name, and the count or distribution."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["group", "name", "episodes", *_SPREAD])
+    rows: list[list[object]] = [["group", "name", "episodes", *_SPREAD]]
     for spread in statistics["spreads"]:
         numbers = (f"{number:.6g}" for number in _numbers(spread))
-        writer.writerow(["spread", spread["measure"], spread["episodes"], *numbers])
+        rows.append(["spread", spread["measure"], spread["episodes"], *numbers])
     for group in ("level", "quest", "goal", "rejection"):
-        writer.writerows([group, name, count] for name, count in statistics[f"{group}s"].items())
+        rows += ([group, name, count] for name, count in statistics[f"{group}s"].items())
     for quest, levels in statistics["by_quest"].items():
-        writer.writerows(["quest and level", f"{quest} {level}", count] for level, count in levels.items())
-    return out.getvalue()
+        rows += (["quest and level", f"{quest} {level}", count] for level, count in levels.items())
+    return rows_as_csv(rows)
 
 
 def _levels_section(statistics: Statistics) -> Section:

@@ -26,6 +26,7 @@ from logs.codebook import guard
 from logs.query import Played
 from logs.rows import EXCLUDED, Episode
 from simulator.errors import InputError
+from simulator.output_files import rows_as_csv, write_atomically
 from simulator.studies.desk import StudyDesk
 from simulator.studies.pairing import paid_exits
 from simulator.studies.parts import Pay
@@ -300,7 +301,6 @@ class Payment:
 
         Files of an earlier call whose lists are now empty are removed, so that nobody submits them.
         """
-        folder.mkdir(parents=True, exist_ok=True)
         lines: dict[str, list[tuple[str, ...]]] = {
             APPROVE: [(person,) for person in self.approve],
             REVIEW: [(person,) for person in self.review],
@@ -308,9 +308,11 @@ class Payment:
             BONUS: [(person, f"{amount:.2f}") for person, amount in self.bonus.items()],
             FURTHER: [*self.further],
         }
-        for name in (name for name, rows in lines.items() if not rows):
-            (folder / name).unlink(missing_ok=True)
-        return tuple(_write(folder / name, rows) for name, rows in lines.items() if rows)
+        texts = {folder / name: rows_as_csv(rows) for name, rows in lines.items()}
+        written = tuple(write_atomically(file, text) for file, text in texts.items() if text)
+        for file in texts.keys() - set(written):
+            file.unlink(missing_ok=True)
+        return written
 
 
 def payment_of(
@@ -398,9 +400,3 @@ def _players(played: Played) -> set[str]:
 
 def _names_of(names: dict[str, str], people: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names[person] for person in people if person in names))
-
-
-def _write(file: Path, rows: Iterable[tuple[str, ...]]) -> Path:
-    with file.open("w", encoding="utf-8", newline="") as opened:
-        csv.writer(opened, lineterminator="\n").writerows(rows)
-    return file

@@ -23,6 +23,7 @@ from logs.export import export_log
 from logs.rows import now
 from personas.templates import sources_of
 from simulator.catalog import attempt
+from simulator.output_files import write_atomically
 from simulator.studies.admission import AdmissionState, erase_due
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
@@ -154,7 +155,7 @@ def write_snapshot(reader: LogReader, study: Study, folder: Path) -> dict[str, o
 
     Raises:
         NotInLog: if the study was never opened on this log.
-        LogError: if the folder cannot be written.
+        LogError, InputError: if the folder cannot be written.
     """
     run = reader.run(study.run_id)
     begun = {run.id for run in reader.runs()}
@@ -165,9 +166,7 @@ def write_snapshot(reader: LogReader, study: Study, folder: Path) -> dict[str, o
     prompts = sources_of(run.benchmark, asked)
     texts |= {f"prompts/{name}": text for name, text in prompts.items()}
     for name, text in texts.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        write_atomically(folder / name, text)
     states = Counter(reader.statuses(run.id).values())
     kept = {version for version in asked if sources_of(run.benchmark, {version})}
     manifest: dict[str, object] = {
@@ -182,5 +181,5 @@ def write_snapshot(reader: LogReader, study: Study, folder: Path) -> dict[str, o
             name: sha256((folder / name).read_bytes()).hexdigest() for name in sorted(written | texts.keys())
         },
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    write_atomically(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
     return manifest

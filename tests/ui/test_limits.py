@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -15,12 +16,13 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from over_http import Browser
+from starlette.responses import PlainTextResponse
 
 from simulator.errors import InputError
 from ui import i18n, limits
 from ui.gradio_setup import KEPT_SESSIONS, mount_blocks
 from ui.limits import MAX_BODY, Arrivals, Bodies, PatientProtocol, Starts, client_group
-from ui.security import Access
+from ui.security import Access, Hosts
 from ui.server import players_blocks
 
 ROUTE = "/api/call/page"
@@ -247,6 +249,15 @@ def test_a_proxy_is_an_address_or_a_network() -> None:
         Access.build("127.0.0.1", [], ["nginx"])
     access = Access.build("127.0.0.1", [], ["10.0.0.0/24"])
     assert access.trusts("10.0.0.7")
+    written_with_an_address = Access.build("127.0.0.1", [], ["10.0.0.1/24"])
+
+    async def scheme(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse(scope["scheme"])(scope, receive, send)
+
+    behind_it = TestClient(
+        Hosts(scheme, written_with_an_address), base_url="http://127.0.0.1", client=("10.0.0.7", 5000)
+    )
+    assert behind_it.get("/", headers={"X-Forwarded-Proto": "https"}).text == "https"
     # Some proxies pass on what the browser wrote.
     behind = Access(names=("study.example",), proxies=("10.0.0.7",), addresses=True)
     assert behind.allows("study.example", forwarded=True)

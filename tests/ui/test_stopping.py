@@ -8,10 +8,9 @@ import os
 import signal
 import socket
 import threading
-import urllib.request
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from http.client import IncompleteRead
 
 import pytest
 from fastapi import FastAPI
@@ -30,6 +29,15 @@ def handlers() -> Iterator[None]:
     gc.unfreeze()
 
 
+def connect(port: int) -> socket.socket:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with suppress(ConnectionRefusedError):
+            return socket.create_connection(("127.0.0.1", port))
+        time.sleep(0.05)
+    raise TimeoutError("the server does not start")
+
+
 def test_a_terminated_server_ends_streams_and_cleans_up(
     handlers: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,19 +52,23 @@ def test_a_terminated_server_ends_streams_and_cleans_up(
         return StreamingResponse(endless())
 
     def read_and_terminate() -> None:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/stream", timeout=30) as answer:
-            answer.read(1)
+        try:
+            browser = connect(port)
+            browser.sendall(b"GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert browser.recv(4096)
+        finally:
             os.kill(os.getpid(), signal.SIGTERM)
-            with suppress(IncompleteRead):
-                answer.read()
+        with browser:
+            while browser.recv(4096):
+                pass
 
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     reader = threading.Thread(target=read_and_terminate)
-    threading.Timer(1.0, reader.start).start()
     # Not the signal's own end of the process, which would run no finally.
     with pytest.raises(SystemExit) as end:
+        reader.start()
         command._serve(server, "127.0.0.1", port)
     assert not end.value.code
-    reader.join(timeout=30)
+    reader.join(timeout=60)
     assert "".join(capfd.readouterr()) == ""

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from logs import LogError, LogReader
 from logs.codebook import guard_cell
@@ -30,7 +30,7 @@ from simulator.studies.known import opened_studies
 from simulator.studies.reconcile import payment_of
 from simulator.studies.steering import desk_of, write_snapshot
 from ui.accounts import NotAllowedError
-from ui.i18n import DEFAULT, strings
+from ui.i18n import DEFAULT, problem_text, strings
 from ui.research.address import DESK, RESEARCH, STUDIES, Address
 from ui.research.asking_page import asking_report
 from ui.research.desk_page import find_desk_page
@@ -38,6 +38,7 @@ from ui.research.guard import action_event, require_permission
 from ui.research.office import Office
 from ui.research.report_pages import cached_comparison, cached_report
 from ui.research.runs import pages_of
+from ui.security import page_language
 
 Format = Literal["csv", "jsonl"]
 Form = Literal["csv", "tex", "json", "html", "zip"]
@@ -125,6 +126,8 @@ def add_downloads(app: FastAPI, office: Office) -> None:
 def _answer_error(request: Request, error: Exception, *, status: int) -> Response:
     if not request.url.path.startswith(RESEARCH):  # the handlers are the whole app's
         raise error
+    if "text/html" in request.headers.get("accept", ""):
+        return PlainTextResponse(problem_text(strings(page_language(request.scope)), error), status)
     return JSONResponse({"error": str(error)}, status_code=status)
 
 

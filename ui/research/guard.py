@@ -183,40 +183,37 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer with the log-in page."""
-        if scope["type"] not in ("http", "websocket") or not self._is_guarded(scope):
+        if scope["type"] != "http" or not self._is_guarded(scope):
             await self.app(scope, receive, send)
             return
         answer = await self._answer(scope, receive)
         if isinstance(answer, User):
             _current.set(answer)
             await self.app({**scope, _USER: answer}, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
         else:
             await answer(scope, receive, send)
 
     def _is_guarded(self, scope: Scope) -> bool:
-        path = "/" + _route(scope).lstrip("/")
-        return path == self.path or path.startswith(f"{self.path}/")
+        path = "/" + scope["path"].lstrip("/")
+        return bool(path == self.path or path.startswith(f"{self.path}/"))
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response | User:
-        step = _route(scope).removeprefix(self.path).strip("/")
+        step = scope["path"].removeprefix(self.path).strip("/")
         asked, method = HTTPConnection(scope), scope.get("method")
         cookie = asked.cookies.get(COOKIE, "")
-        home = f"{scope.get('root_path', '')}{self.path}"
         if step == LOGIN and method == "POST":
             fields = parse_qs((await Request(scope, receive).body()).decode("utf-8", "replace"))
             name, secret = (fields.get(field, [""])[0] for field in ("name", "password"))
             target = page_asked_for(scope)
-            inside = target.startswith((f"{home}/", f"{home}?"))  # never another site
-            return await self._log_in(scope, name.strip(), secret, target if inside else home)
+            inside = target.startswith((f"{self.path}/", f"{self.path}?"))  # never another site
+            return await self._log_in(scope, name.strip(), secret, target if inside else self.path)
         if step == LOGOUT and method == "POST":
             self.log_ins.end(cookie)
-            response = RedirectResponse(home, status_code=303)
-            response.delete_cookie(COOKIE, path=home)
+            response = RedirectResponse(self.path, status_code=303)
+            response.delete_cookie(COOKIE, path=self.path)
             return response
-        if self.log_ins.sso_header and (name := asked.headers.get(self.log_ins.sso_header)):
-            return self.log_ins.find(name) or self._refusal(scope, "no_account", 403)
+        if self.log_ins.sso_header and (known := asked.headers.get(self.log_ins.sso_header)):
+            return self.log_ins.find(known) or self._refusal(scope, "no_account", 403)
         if user := self.log_ins.user(cookie):
             return user
         if (token := asked.query_params.get("token")) and method == "GET":
@@ -236,7 +233,7 @@ class Guard:
             COOKIE,
             self.log_ins.issue(user),
             max_age=HOURS * 3600,
-            path=f"{scope.get('root_path', '')}{self.path}",
+            path=self.path,
             httponly=True,
             samesite="lax",
             secure=scope.get("scheme") == "https",
@@ -284,12 +281,7 @@ def _credentials(authorization: str) -> tuple[str, str] | None:
 def page_asked_for(scope: Scope) -> str:
     """Return the page that a request is for; for an attempt to log in, the page that led there."""
     query = HTTPConnection(scope).query_params
-    if _route(scope).endswith(f"/{LOGIN}"):
+    if scope["path"].endswith(f"/{LOGIN}"):
         return query.get("next", "")
     rest = urlencode([(name, value) for name, value in query.multi_items() if name != "token"])
-    return f"{scope.get('root_path', '')}/{_route(scope).lstrip('/')}" + (f"?{rest}" if rest else "")
-
-
-def _route(scope: Scope) -> str:
-    path, root = str(scope["path"]), str(scope.get("root_path", ""))
-    return path[len(root) :] if root and path.startswith(root) else path
+    return f"/{scope['path'].lstrip('/')}" + (f"?{rest}" if rest else "")

@@ -102,7 +102,7 @@ def access_page(scope: Scope, name: str, *, log_ins: LogIns) -> str:
         name=name,
         by_token=log_ins.by_token,
         by_name=bool(log_ins.accounts.all()),
-        action=f"{scope.get('root_path', '')}{RESEARCH}/{LOGIN}?{urlencode({'next': page_asked_for(scope)})}",
+        action=f"{RESEARCH}/{LOGIN}?{urlencode({'next': page_asked_for(scope)})}",
         head=Markup(page_head(language) + _head()),
     )
 
@@ -122,8 +122,7 @@ class Entrance:
             at = Address.read(path, asked)
             if at.path != path:
                 asked = at.query if path in _MOVED_DESKS else asked
-                target = f"{scope.get('root_path', '')}{at.path}?{asked}"
-                await RedirectResponse(target, status_code=303)(scope, receive, send)
+                await RedirectResponse(f"{at.path}?{asked}", status_code=303)(scope, receive, send)
                 return
             path = f"{RESEARCH}/" if path == RESEARCH else path
             scope = {**scope, "path": path, "raw_path": path.encode()}

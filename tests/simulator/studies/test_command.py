@@ -215,6 +215,8 @@ async def test_half_a_cent_is_rounded_up_for_everybody(office, tmp_path):
     # What an earlier call wrote is not left to be submitted.
     payment_of(desk, office.reader).write(tmp_path)
     assert [file.name for file in tmp_path.glob("*.csv")] == ["approve.csv"]
+    with pytest.raises(InputError, match="cannot be written"):
+        owed.write(tmp_path / "approve.csv" / "pay")
 
 
 @pytest.mark.parametrize(

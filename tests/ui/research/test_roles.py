@@ -24,7 +24,7 @@ MARK = {"path": "/research/desk", "query": "desk=review&data=one&reviewer=A", "k
 ALLOWED = {
     "viewer": (),
     "editor": ("judge", "study", "run"),
-    "owner": ("judge", "study", "run", "payment", "erase", "users"),
+    "owner": ("judge", "study", "run", "payment", "erase"),
 }
 
 
@@ -202,6 +202,14 @@ def test_logging_out_of_single_sign_on_is_no_fault(bench, home):
     browser = client(app(bench, home, access=access, sso_header=access.sso_header), "192.0.2.200")
     answer = browser.post("/research/logout", headers={"x-forwarded-user": "eva@lab.example"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/research")
+
+
+def test_a_browser_reads_in_words_that_a_role_does_not_allow_a_download(server):
+    browser, _ = log_in(server, "edi", "the editor's word")
+    files = "/research/studies/payment.zip?study=any"
+    assert browser.get(files).json() == {"error": "edi is editor, which does not allow this."}
+    answer = browser.get(files, headers={**HTML, "accept-language": "zh"})
+    assert answer.status_code == 403 and "您的角色无权" in answer.text
 
 
 def test_single_sign_on_wants_a_proxy():
