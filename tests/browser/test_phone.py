@@ -113,6 +113,18 @@ def test_a_bar_with_many_sets_fits(server: Any, open_page: Any, study: str, task
         assert page.is_visible(".ab-background-body"), "read first, whatever was answered before the task"
 
 
+def test_a_message_is_seen_in_the_middle_of_a_dialogue(server: Any, open_page: Any) -> None:
+    page, who = open_page(width=320, height=640).page, newcomer()
+    open_study(page, server, "clarq-h2l", who)
+    begin(page, ".ab-play")
+    playing.ask(page, "How is it done?")
+    server.askback("study", "message", "clarq-h2l", who, "Take your time.")
+    playing.ask(page, "And then?")
+    page.wait_for_function("askback.page.one('.st-message-note')?.getBoundingClientRect().top >= 0")
+    page.click("[data-call=acknowledge]")
+    page.wait_for_function(_NEWEST_IS_SEEN)
+
+
 def test_a_touch_screen_shows_no_keys(server: Any, open_page: Any) -> None:
     watched = open_page(width=390)
     watched.changed, page = True, watched.page

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from logs import NotInLog
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.runner.lobby import PERSON
 from simulator.runner.machines import SeatPage
@@ -251,7 +250,7 @@ class DeclaredActions:
             raise InputError("One can only withdraw from a study.")
         await self.sessions.withdraw(seat.episode_id)
         frame = in_study_language(frame, self.card_of(seat.study))
-        return {"html": self._left_page(frame, seat, "withdrawn")}
+        return {"html": self._message(frame, "withdrawn", self.sessions.sets(seat.episode_id).completion)}
 
     async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """End the set of a paired participant early, keeping what they did; return the page.
@@ -325,7 +324,7 @@ class DeclaredActions:
         if view.stage != "done":
             return self.session_page(context)
         if was_aborted(view) or (sets.completion is not None and not sets.completion.is_done):
-            return self._left_page(frame, seat, self._reason_code(seat, view, sets))
+            return self._message(frame, self._reason_code(seat, view, sets), sets.completion)
         return end_page(context, self.benchmark, await self._replay(seat))
 
     def _reason_code(self, seat: Pass, view: SeatPage, sets: Sets) -> str:
@@ -340,12 +339,6 @@ class DeclaredActions:
             return PARTED[reason]
         cause = view.ending.cause if view.ending is not None else None
         return "broken" if was_aborted(view) and cause != seat.seat else "declined"
-
-    def _left_page(self, frame: Frame, seat: Pass, code: str) -> str:
-        try:
-            return self._message(frame, code, self.sessions.completion(seat.episode_id))
-        except NotInLog:
-            return self._message(frame, code)
 
     def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
         return message_page(frame, code, home=self.link.path, completion=completion)

@@ -181,7 +181,7 @@ window.askback = (() => {
       await sleep(0);
       if (!this.root) return;
       // A new page begins at its top, or a phone that was at the button shows its middle.
-      if (before && (this.sheet !== before || this.one(".st-notices .ab-notice"))) scrollTo(0, 0);
+      if (before && (this.sheet !== before || this.one(".st-notices .ab-notice, .st-message-note"))) scrollTo(0, 0);
       if (this.root.dataset.title) document.title = this.root.dataset.title;
       // Gradio resets attributes to those that the server sent; keep open what the person opened.
       for (const [name, open] of this.opened) {

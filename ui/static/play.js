@@ -74,7 +74,7 @@
         frame.scrollTop = frame.scrollHeight;
         // On a narrow screen the page scrolls, not the frame; initially the background stays visible at the top.
         if (frame.matches("[data-scroll]")) this.turnForm().scrollIntoView({ block: "end" });
-        else if (NARROW.matches && this.begun && !this.one("[data-plan]")) frame.scrollIntoView({ block: "end" });
+        else if (NARROW.matches && this.begun && !this.one("[data-plan], .st-message-note")) frame.scrollIntoView({ block: "end" });
       },
 
       // Keep the newest line in view when the composer grows, unless the person has scrolled up.

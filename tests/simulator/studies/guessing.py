@@ -26,7 +26,7 @@ QUIZ, RIGHT = "quiz", "four"
 @dataclass(frozen=True)
 class Seen:
     word: str
-    step: str
+    stage: str
     number: int = 0
     study: bool = False
     ending: Ending | None = None
@@ -162,7 +162,7 @@ class House:
     async def first_set(self, who: str) -> str:
         episode = (await self.enter(who)).episode_id
         assert episode is not None
-        assert (await self.say(episode, "yes", RIGHT, "a", "b"))["step"] == "done"
+        assert (await self.say(episode, "yes", RIGHT, "a", "b"))["stage"] == "done"
         return episode
 
     def states(self, study: str = "words") -> list[str]:

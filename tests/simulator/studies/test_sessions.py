@@ -39,7 +39,7 @@ async def test_a_preview_is_played_like_the_study_and_counts_nowhere(house: Hous
         entry = await house.sessions.enter(preview.id, identity=query, participant_key="k", language="en")
         assert entry.episode_id is not None
         house.again(study())  # a restarted server goes on with it
-        assert (await house.say(entry.episode_id, "yes", RIGHT, "a", "b"))["step"] == "done"
+        assert (await house.say(entry.episode_id, "yes", RIGHT, "a", "b"))["stage"] == "done"
         left = house.sessions.completion(entry.episode_id)
         assert left is not None and (left.code, left.url) == ("PREVIEW", None)
     assert house.states() == [] and [card.id for card in house.sessions.studies()] == ["words"]
@@ -62,7 +62,7 @@ async def test_one_set_after_the_other_until_all_are_done(house: House) -> None:
         episode = entry.episode_id
         assert episode is not None
         view = await house.sessions.view(episode, SEAT)
-        assert view.step == "guess", "neither consent nor quiz again"
+        assert view.stage == "guess", "neither consent nor quiz again"
         assert house.sessions.completion(episode) is None
         options = house.reader.episode(episode).options
         assert (options["begun"], options["second"], options["cell"]) == (True, True, view.word.split()[0])
@@ -85,11 +85,11 @@ async def test_a_break_is_offered_after_so_many_sets_and_does_not_count_as_time(
     stages = []
     for _ in range(2):
         episode = (await house.sessions.next_set(episode)).episode_id
-        stages.append((await house.sessions.view(episode, SEAT)).step)
+        stages.append((await house.sessions.view(episode, SEAT)).stage)
         if stages[-1] == "break":
             assert house.states()[-1] == "reserved", "the set begins when the break is over"
             view = await house.sessions.view(episode, SEAT)
-            assert (await house.say(episode, "rested"))["step"] == "guess"
+            assert (await house.say(episode, "rested"))["stage"] == "guess"
             assert house.states()[-1] == "started"
             assert house.reader.turns(episode)[view.number].payload["kind"] == "break"
         await house.say(episode, "a", "b")
@@ -147,7 +147,7 @@ async def test_a_set_that_is_not_done_is_the_next_one(house: House) -> None:
 async def test_who_fails_the_quiz_is_screened_out(house: House) -> None:
     free = house.sessions.studies()[0].places_left
     episode = (await house.enter("ann")).episode_id
-    assert (await house.say(episode, "yes", "five"))["step"] == "done"
+    assert (await house.say(episode, "yes", "five"))["stage"] == "done"
     assert house.states() == ["screened_out"]
     assert house.sessions.completion(episode).outcome == "screened_out"
     assert house.sessions.completion(episode).code == "S"
@@ -235,7 +235,7 @@ async def test_withdrawing_takes_all_sets(house: House, when: str) -> None:
     # Of whoever is erased nothing is known: the same id is somebody new.
     assert (await house.enter("ann")).episode_id not in (None, first, second)
     view = await house.sessions.view(second, SEAT)
-    assert view.step == "done"
+    assert view.stage == "done"
     late = Reply(text="more", key="late")
     with pytest.raises(ConflictError):
         await house.sessions.submit(second, SEAT, late, number=view.number)
@@ -289,7 +289,7 @@ async def test_who_lost_the_place_before_beginning_can_come_back(
     assert again not in (None, lost)
     await house.say(again, "yes", RIGHT, "a", "b")
     assert house.sessions.completion(again).code == "C"
-    assert (await house.sessions.view(lost, SEAT)).step == "done"
+    assert (await house.sessions.view(lost, SEAT)).stage == "done"
     assert house.sessions.completion(again).code == "C"
 
 

@@ -20,7 +20,7 @@ from simulator.ambik.kitchen.reasoning import kitchen_options
 from simulator.ambik.sessions import AmbikSessions, drawn_item
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.ambik.trial_log import decisions, exchanges_of, forms, played_of
-from simulator.blocks import Text, message
+from simulator.blocks import Card, Text, message
 from simulator.errors import ConflictError, InputError
 from simulator.runner.build import load_machine
 from simulator.seats import Reply
@@ -257,7 +257,8 @@ async def test_no_set_of_a_user_passes_by_unseen_where_the_robot_acts_at_once(se
         )
         assert await to_the_end(server, entry.episode_id, "user") == ["tell"]
         done = await server.sessions.view(entry.episode_id, "user")
-        assert done.blocks == (Text(message("result.not_asked")),)
+        unasked = [Text(message("result.not_asked"))]
+        assert done.blocks == (Card(message("result.talk"), unasked),)
     assert sessions.sets(entry.episode_id)[:2] == (3, 3)
     assert (await sessions.next_set(entry.episode_id)).refusal == "done"
 
