@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Group
 from rich.table import Table
@@ -68,8 +67,9 @@ def as_text(transcript: Transcript, *, trace: bool = False) -> str:
     width = max((len(turn.seat) for turn in transcript.turns), default=0)
     for turn in transcript.turns:
         label = f"{turn.number:>3} {turn.seat:<{width}}  "
-        lines += _hang(label, printable(said(turn)))
-        lines += [" " * len(label) + line for line in _trace(transcript, turn) if trace]
+        first, *rest = printable(said(turn)).split("\n")
+        lines.append(label + first)
+        lines += [" " * len(label) + line for line in (*rest, *(_trace(transcript, turn) if trace else ()))]
     lines += ["", *_outcome(transcript)]
     lines += [line for line in _requests_outside_turns(transcript) if trace]
     return "\n".join(lines) + "\n"
@@ -145,7 +145,7 @@ def _facts(transcript: Transcript) -> Iterator[str]:
 
 def _trace(transcript: Transcript, turn: Turn) -> list[str]:
     facts = [
-        f"{key}: {_as_visible(value)}"
+        f"{key}: {printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))}"
         for key, value in turn.payload.items()
         if value not in (None, "", [], {})
     ]
@@ -177,12 +177,6 @@ def _call(call: ModelCall) -> str:
     return printable(", ".join(facts) + (f": {_shorten(str(answer))}" if answer else ""))
 
 
-def _as_visible(value: Any) -> str:
-    if isinstance(value, str):
-        return printable(value)
-    return printable(json.dumps(value, ensure_ascii=False))
-
-
 def _shorten(text: str, length: int = 200) -> str:
     text = " ".join(text.split())
     return text if len(text) <= length else text[: length - 1] + "…"
@@ -207,11 +201,6 @@ def _outcome_style(transcript: Transcript) -> str:
 
 def _number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:g}"
-
-
-def _hang(label: str, text: str) -> list[str]:
-    first, *rest = text.split("\n")
-    return [label + first, *(" " * len(label) + line for line in rest)]
 
 
 def _escape(text: str) -> str:

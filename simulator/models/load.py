@@ -273,10 +273,6 @@ def _transformers(path: str, options: ModelOptions, identity: Identity | None = 
     )
 
 
-def _local(model: str, options: ModelOptions) -> Backend:
-    return _transformers(str(shipped_folder(model)), options, Identity("local", model))
-
-
 def _load_offline(model: str, options: ModelOptions) -> Backend:
     if options.script is None:
         raise InputError(f"offline/{model} needs a function that answers: pass ModelOptions(script=…)")
@@ -298,7 +294,7 @@ PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "anthropic": partial(_at_server, "anthropic"),
     **{prefix[:-1]: partial(_by_library, prefix[:-1]) for prefix in BY_LIBRARY},
     "transformers": _transformers,
-    "local": _local,
+    "local": lambda name, options: _transformers(str(shipped_folder(name)), options, Identity("local", name)),
     "offline": _load_offline,
     "replay": _replay,
 }
