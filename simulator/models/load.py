@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from simulator.models.retry import Retried, RetryPolicy
 from simulator.models.weights import shipped_folder
 
 _log = logging.getLogger(__name__)
+_warn_once = lru_cache(_log.warning)  # a command loads a model for each seat and method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +200,10 @@ def add_layers(backend: Backend, options: ModelOptions) -> Backend:
     if backend.name.startswith(REMOTE) and not isinstance(backend, FleetModel):
         model = Limited(model, options.concurrency)
     price = _price(backend, options)
-    _warn(backend, price)
+    if price is None:
+        _warn_once("%s has no price, so its cost is unknown (see $%s)", backend.name, PRICES_VARIABLE)
+    if "temperature" in backend.ignored:
+        _warn_once("%s takes no temperature, so none is sent", backend.name)
     model = Metered(model, price, options.budget)
     policy = RetryPolicy(
         max_attempts=options.max_attempts,
@@ -215,14 +219,6 @@ def add_layers(backend: Backend, options: ModelOptions) -> Backend:
         model = Recorded(model, options.recorder)
     served = backend.name.startswith((*REMOTE, "replay/"))
     return Decoded(model, options.decoding) if served or options.decoding.chosen else model
-
-
-def _warn(backend: Backend, price: Price | None) -> None:
-    """Log once what a user might not expect of this model; the rows of its calls have it, too."""
-    if price is None:
-        _log.warning("%s has no price, so its cost is unknown (see $%s)", backend.name, PRICES_VARIABLE)
-    if "temperature" in backend.ignored:
-        _log.warning("%s takes no temperature, so none is sent", backend.name)
 
 
 def _price(backend: Backend, options: ModelOptions) -> Price | None:
