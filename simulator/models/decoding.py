@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from simulator.errors import InputError
 from simulator.models.base import ChatModel, Completion, Request, Usage
-from simulator.models.errors import TooFewSamples, Unsupported
+from simulator.models.errors import Malformed, NotRecorded, TooFewSamples, Unsupported
 from simulator.models.layers import Backend, Layer
 from simulator.seeds import derive_seed
 
@@ -123,12 +123,17 @@ class Decoded(Layer):
     async def complete(self, request: Request) -> Completion:
         """Answer `request` with the run's decoding options."""
         sent = self.decoding.apply(request)
-        answer = await self.inner.complete(sent)
         most = self.decoding.max_tokens or THOUGHTS
-        reasoned = answer.thought or not answer.text
-        if answer.finish_reason != "length" or not reasoned or sent.max_tokens >= most:
-            return answer
-        return await self.inner.complete(replace(sent, max_tokens=most))
+        if sent.max_tokens < most:
+            try:
+                answer = await self.inner.complete(sent)
+                if answer.finish_reason != "length" or (answer.text and not answer.thought):
+                    return answer
+            except (Malformed, NotRecorded) as error:  # a replayed run has no answer to such a request
+                if error.text:
+                    raise
+            sent = replace(sent, max_tokens=most)
+        return await self.inner.complete(sent)
 
 
 def as_sent(model: ChatModel, request: Request) -> Request:
