@@ -151,6 +151,7 @@ class OpenAIModel(OpenAIServer):
         text, thought = choice.message.content or "", thought_of(choice.message)
         logprobs = self._token_logprobs(answer, request)
         if thought:  # some servers list the tokens of the reasoning as well
+            text = text.lstrip()
             start = "".join(token.token for token in logprobs).rfind(text)
             logprobs = tokens_outside(logprobs, ((0, start),))
         if not self._sampling:

@@ -139,6 +139,16 @@ async def test_a_limit_used_up_by_reasoning_is_raised_once(server, says, chosen,
     assert (answer.text, [asked.body["max_tokens"] for asked in server.requests[-2:]]) == ("hello", [1, room])
 
 
+@pytest.mark.each("first", [{"reasoning_content": "Red or"}, {}])
+async def test_stop_sequences_are_for_answers_alone(server, says, first):
+    server.queue = [says.good("" if first else "<think>", thought=first)]
+    server.always = says.good("\n\nred\nor blue", thought={"reasoning_content": "Red or\nblue?"})
+    model = load_model("openai/some", ModelOptions(base_url=server.base_url("openai"), api_key="x"))
+    assert (await model.complete(Request(messages=ASKED.messages, stop=("\n",)))).text == "red"
+    await model.close()
+    assert [asked.body.get("stop") for asked in server.requests[-2:]] == [["\n"], None]
+
+
 async def test_an_object_gets_room_for_reasoning_as_well(server, says):
     server.queue = [says.good("", end="length")]
     server.always = says.good('{"ready": true}')
