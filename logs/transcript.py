@@ -102,6 +102,8 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
     lines.add_column(justify="right", style="dim")
     lines.add_column(no_wrap=True)
     lines.add_column(overflow="fold")
+    status = transcript.ending.status if transcript.ending else ""
+    style = {"": "yellow", "completed": "green"}.get(status, "red")
     for turn in transcript.turns:
         seat = Text(turn.seat, style=f"bold {colours.get(turn.seat, 'white')}")
         lines.add_row(str(turn.number), seat, Text(printable(said(turn))))
@@ -113,7 +115,7 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
         Text(""),
         lines,
         Text(""),
-        *(Text(line, style=_outcome_style(transcript)) for line in _outcome(transcript)),
+        *(Text(line, style=style) for line in _outcome(transcript)),
         *(Text(line, style="dim") for line in (_requests_outside_turns(transcript) if trace else [])),
     )
 
@@ -191,12 +193,6 @@ def _outcome(transcript: Transcript) -> Iterator[str]:
         yield f"It ended {ending.status}{cause}{': ' + printable(ending.message) if ending.message else '.'}"
     if transcript.scores:
         yield ", ".join(f"{score.metric} {_number(score.value)}" for score in transcript.scores)
-
-
-def _outcome_style(transcript: Transcript) -> str:
-    if transcript.ending is None:
-        return "yellow"
-    return "green" if transcript.ending.status == "completed" else "red"
 
 
 def _number(value: float | None) -> str:

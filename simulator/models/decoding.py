@@ -130,7 +130,7 @@ class Decoded(Layer):
         try:
             answer = await self.inner.complete(sent)
             signs = (answer.thought != "", not answer.text, answer.finish_reason == "length")
-            if sum(signs) < 2 or unlimited == sent:
+            if sent.plain or sum(signs) < 2 or unlimited == sent:
                 return answer
         except (Malformed, NotRecorded) as error:  # a replayed run has no answer to such a request
             if error.text or unlimited == sent:
