@@ -169,15 +169,14 @@ class TransformersModel:
     def _rows(self, request: ScoreRequest) -> list[Row]:
         if request.continuations:
             rows = self._continuation_rows(request)
+        elif self._answers:
+            rows = self._prefix_rows(request)
         else:
-            rows = self._prefix_rows(request) if self._answers else [self._text_row(request)]
+            ids, places = tokenise(self._tokenizer, request.text, request.offsets)
+            rows = [Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)]
         for row in rows:
             self._refuse_longer(len(row.ids))
         return rows
-
-    def _text_row(self, request: ScoreRequest) -> Row:
-        ids, places = tokenise(self._tokenizer, request.text, request.offsets)
-        return Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)
 
     def _continuation_rows(self, request: ScoreRequest) -> list[Row]:
         """Return one row per continuation, whose tokens do not depend on the text before it."""
