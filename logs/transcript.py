@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Group
 from rich.table import Table
@@ -68,8 +67,9 @@ def as_text(transcript: Transcript, *, trace: bool = False) -> str:
     width = max((len(turn.seat) for turn in transcript.turns), default=0)
     for turn in transcript.turns:
         label = f"{turn.number:>3} {turn.seat:<{width}}  "
-        lines += _hang(label, printable(said(turn)))
-        lines += [" " * len(label) + line for line in _trace(transcript, turn) if trace]
+        first, *rest = printable(said(turn)).split("\n")
+        lines.append(label + first)
+        lines += [" " * len(label) + line for line in (*rest, *(_trace(transcript, turn) if trace else ()))]
     lines += ["", *_outcome(transcript)]
     lines += [line for line in _requests_outside_turns(transcript) if trace]
     return "\n".join(lines) + "\n"
@@ -102,6 +102,8 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
     lines.add_column(justify="right", style="dim")
     lines.add_column(no_wrap=True)
     lines.add_column(overflow="fold")
+    status = transcript.ending.status if transcript.ending else ""
+    style = {"": "yellow", "completed": "green"}.get(status, "red")
     for turn in transcript.turns:
         seat = Text(turn.seat, style=f"bold {colours.get(turn.seat, 'white')}")
         lines.add_row(str(turn.number), seat, Text(printable(said(turn))))
@@ -113,7 +115,7 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
         Text(""),
         lines,
         Text(""),
-        *(Text(line, style=_outcome_style(transcript)) for line in _outcome(transcript)),
+        *(Text(line, style=style) for line in _outcome(transcript)),
         *(Text(line, style="dim") for line in (_requests_outside_turns(transcript) if trace else [])),
     )
 
@@ -145,7 +147,7 @@ def _facts(transcript: Transcript) -> Iterator[str]:
 
 def _trace(transcript: Transcript, turn: Turn) -> list[str]:
     facts = [
-        f"{key}: {_as_visible(value)}"
+        f"{key}: {printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))}"
         for key, value in turn.payload.items()
         if value not in (None, "", [], {})
     ]
@@ -177,12 +179,6 @@ def _call(call: ModelCall) -> str:
     return printable(", ".join(facts) + (f": {_shorten(str(answer))}" if answer else ""))
 
 
-def _as_visible(value: Any) -> str:
-    if isinstance(value, str):
-        return printable(value)
-    return printable(json.dumps(value, ensure_ascii=False))
-
-
 def _shorten(text: str, length: int = 200) -> str:
     text = " ".join(text.split())
     return text if len(text) <= length else text[: length - 1] + "…"
@@ -199,19 +195,8 @@ def _outcome(transcript: Transcript) -> Iterator[str]:
         yield ", ".join(f"{score.metric} {_number(score.value)}" for score in transcript.scores)
 
 
-def _outcome_style(transcript: Transcript) -> str:
-    if transcript.ending is None:
-        return "yellow"
-    return "green" if transcript.ending.status == "completed" else "red"
-
-
 def _number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:g}"
-
-
-def _hang(label: str, text: str) -> list[str]:
-    first, *rest = text.split("\n")
-    return [label + first, *(" " * len(label) + line for line in rest)]
 
 
 def _escape(text: str) -> str:

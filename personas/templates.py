@@ -132,10 +132,13 @@ def versions_digest(benchmark: str) -> str:
     """Return a hash (12 hex digits) of the versions of all templates of a benchmark, including overrides.
 
     Raises:
-        TemplateError: if a template is malformed.
+        TemplateError: if a template is malformed, or there is none that a user's file could override.
     """
     override = _override()
-    infos = [_load(override, name, language).info for name, language in _names(override, benchmark)]
+    names, ours = _names(override, benchmark), {name for name, _ in _names(None, benchmark)}
+    if unknown := sorted({name for name, _ in names} - ours):
+        raise TemplateError(f"{override}: {unknown[0]} overrides no prompt; known: {', '.join(sorted(ours))}")
+    infos = [_load(override, name, language).info for name, language in names]
     lines = (f"{info.name}.{info.language} {info.version}" for info in infos)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 

@@ -110,11 +110,13 @@ def levels_section(episodes: pd.DataFrame) -> Section:
     """Return the section with the paper's table, and the results by level with intervals."""
     results = level_results(episodes)
     columns: list[Column | str] = ["level", *_SETTING, "label", *_NUMBERS]
+    sums = episodes.groupby("robot", sort=False)[["invalid", "moves"]].sum().query("invalid > 0")
+    vain = (f"{robot}: {n} of {moves} moves had no effect" for robot, n, moves in sums.itertuples())
     return Section(
         name="levels",
         title="Score, success (%) and moves of successes by level",
         tables=[paper_table(results), Table.of_frame(results, columns, "With 95 % intervals", "exact")],
-        remarks=["* full observability"] if (episodes["mode"] == "full").any() else (),
+        remarks=[*(["* full observability"] if (episodes["mode"] == "full").any() else ()), *vain],
     )
 
 

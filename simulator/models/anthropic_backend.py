@@ -41,7 +41,8 @@ class AnthropicModel(remote.ServerModel):
     def __init__(self, model: str, *, sampling: bool | None = None, **settings: Any) -> None:
         """Make a client; `sampling`: whether the model takes a temperature (None: inferred from its name)."""
         super().__init__(model, **settings)
-        self._sampling = _takes_temperature(model) if sampling is None else sampling
+        takes = not model.startswith("claude-") or bool(_TAKES_TEMPERATURE.match(model))
+        self._sampling = takes if sampling is None else sampling
         self.ignored = frozenset({"seed"} if self._sampling else {"seed", "temperature", "top_p"})
 
     async def complete(self, request: Request) -> Completion:
@@ -109,10 +110,6 @@ def _sampling_parameters(request: Request) -> dict[str, float]:
     # 1 is the API's default temperature.
     temperature = {} if request.temperature == 1 else {"temperature": request.temperature}
     return temperature | {"top_p": request.top_p}
-
-
-def _takes_temperature(model: str) -> bool:
-    return not model.startswith("claude-") or bool(_TAKES_TEMPERATURE.match(model))
 
 
 def _split(request: Request) -> tuple[str, list[dict[str, str]]]:

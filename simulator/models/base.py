@@ -355,6 +355,7 @@ def split_reasoning(text: str) -> SplitAnswer:
         outside.append(text[at : match.start()])
         at = match.end()
     thought = "\n\n".join(piece for match in pieces if (piece := match.group(1).strip()))
+    thought = thought or (endless[0].strip() if endless else "")  # nothing but the opening tag
     answer = "".join([*outside, text[at:]])
     spans = tuple(piece.span() for piece in pieces)
     return SplitAnswer(answer.lstrip() if not outside[0].strip() else answer, thought, spans)

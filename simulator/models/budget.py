@@ -247,7 +247,7 @@ class Metered(Layer):
             answer = await self._price_answer(send)
             cost = most if answer.cost is None else answer.cost
         except ModelError as error:
-            cost = _cost_of_failure(error, most)
+            cost = most if error.cost is None else error.cost
             raise
         finally:
             self.budget.settle(most, cost)
@@ -257,7 +257,8 @@ class Metered(Layer):
         try:
             answer = await send()
         except ModelError as error:
-            error.cost = self._cost(error.usage)
+            cost = self._cost(error.usage)
+            error.cost = error.cost if cost is None else cost
             raise
         cost = self._cost(answer.usage)
         return answer if cost == answer.cost else amend(answer, cost=cost)
@@ -274,10 +275,3 @@ class Metered(Layer):
                 "so a budget cannot be enforced; run without one, or add the price to a price file"
             )
         return cost
-
-
-def _cost_of_failure(error: ModelError, most: float) -> float:
-    """Return the assumed cost of a failed call: 0 only if it was certainly not billed."""
-    if error.cost is not None:
-        return error.cost
-    return most if error.maybe_billed else 0.0

@@ -19,9 +19,10 @@ from functools import reduce
 from typing import Any, Final
 
 from simulator.errors import InputError
+from simulator.models.answers import cut_at_stops
 from simulator.models.base import ChatModel, Completion, Request, Usage
-from simulator.models.errors import TooFewSamples, Unsupported
-from simulator.models.layers import Backend, Layer
+from simulator.models.errors import Malformed, NotRecorded, TooFewSamples, Unsupported
+from simulator.models.layers import Backend, Layer, amend
 from simulator.seeds import derive_seed
 
 # Parameters with a dedicated option; `_OWN` are those that Askback sets for each request.
@@ -104,8 +105,9 @@ THOUGHTS: Final = 4096
 class Decoded(Layer):
     """Applies a run's decoding options; it wraps the layer that logs, so the log has what was sent.
 
-    Benchmarks limit answers, without reasoning. If reasoning used up the limit, the model is asked again with
-    room for both: as many tokens as the run's option allows, or else `THOUGHTS`.
+    Token limits and stop sequences are meant for answers, but servers also apply them to reasoning. If that
+    left no answer, the model is asked again with as many tokens as the run's option allows, or else
+    `THOUGHTS`, and without stop sequences, which are then applied here.
     """
 
     def __init__(self, inner: Backend, decoding: Decoding) -> None:
@@ -123,12 +125,19 @@ class Decoded(Layer):
     async def complete(self, request: Request) -> Completion:
         """Answer `request` with the run's decoding options."""
         sent = self.decoding.apply(request)
-        answer = await self.inner.complete(sent)
-        most = self.decoding.max_tokens or THOUGHTS
-        reasoned = answer.thought or not answer.text
-        if answer.finish_reason != "length" or not reasoned or sent.max_tokens >= most:
-            return answer
-        return await self.inner.complete(replace(sent, max_tokens=most))
+        most = max(sent.max_tokens, self.decoding.max_tokens or THOUGHTS)
+        unlimited = replace(sent, max_tokens=most, stop=())
+        try:
+            answer = await self.inner.complete(sent)
+            signs = (answer.thought != "", not answer.text, answer.finish_reason == "length")
+            if sent.plain or sum(signs) < 2 or unlimited == sent:
+                return answer
+        except (Malformed, NotRecorded) as error:  # a replayed run has no answer to such a request
+            if error.text or unlimited == sent:
+                raise
+        answer = await self.inner.complete(unlimited)
+        text, *samples = (cut_at_stops(each, sent.stop) for each in (answer.text, *answer.samples))
+        return amend(answer, text=text, samples=tuple(samples))
 
 
 def as_sent(model: ChatModel, request: Request) -> Request:

@@ -68,7 +68,7 @@ class ModelError(AskbackError):
         self.usage = usage or Usage()
         self.maybe_billed = type(self).maybe_billed if maybe_billed is None else maybe_billed
         self.attempts = 0
-        self.cost: float | None = None
+        self.cost: float | None = None if self.maybe_billed else 0.0
         self.server = ""
         self.has_alternative = False
 

@@ -3,7 +3,7 @@
 A `Backend` talks to one model. Layers wrap it, have the same interface, and treat completions and scored
 texts the same way. From the outside in (`load.load_model` builds the stack)::
 
-    Decoded     applies the run's decoding options; asks again if reasoning used up the token limit
+    Decoded     applies the run's decoding options; asks again if reasoning left no room for an answer
     Recorded    writes every call to the log, failed ones included
     Cached      answers from the response cache; identical requests in flight become one
     Retried     parses the answer and retries what may succeed

@@ -208,7 +208,9 @@ class LibraryModel:
             return Unavailable(
                 f"{self.name}: cannot reach the server ({_message(error)})", maybe_billed=not never_sent
             )
-        headers = _headers(error)
+        # LiteLLM makes up responses without headers.
+        response: Any = getattr(error, "response", None)
+        headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
         status = getattr(error, "status_code", None)
         # Unreadable answers have LiteLLM's own status, or a 500 without a server's headers.
         if status == _UNREADABLE or not isinstance(status, int) or (status == 500 and not headers):
@@ -242,12 +244,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield the causes of an error, the nearest first."""
     while error is not None and (error := error.__cause__ or error.__context__) is not None:
         yield error
-
-
-def _headers(error: Any) -> Mapping[str, str]:
-    """Return the server's response headers; empty for responses that LiteLLM makes up."""
-    headers = getattr(error, "litellm_response_headers", None)
-    return headers or getattr(getattr(error, "response", None), "headers", None) or {}
 
 
 def _message(error: Any) -> str:

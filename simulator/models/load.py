@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from simulator.models.retry import Retried, RetryPolicy
 from simulator.models.weights import shipped_folder
 
 _log = logging.getLogger(__name__)
+_warn_once = lru_cache(_log.warning)  # a command loads a model for each seat and method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +200,10 @@ def add_layers(backend: Backend, options: ModelOptions) -> Backend:
     if backend.name.startswith(REMOTE) and not isinstance(backend, FleetModel):
         model = Limited(model, options.concurrency)
     price = _price(backend, options)
-    _warn(backend, price)
+    if price is None:
+        _warn_once("%s has no price, so its cost is unknown (see $%s)", backend.name, PRICES_VARIABLE)
+    if "temperature" in backend.ignored:
+        _warn_once("%s takes no temperature, so none is sent", backend.name)
     model = Metered(model, price, options.budget)
     policy = RetryPolicy(
         max_attempts=options.max_attempts,
@@ -215,14 +219,6 @@ def add_layers(backend: Backend, options: ModelOptions) -> Backend:
         model = Recorded(model, options.recorder)
     served = backend.name.startswith((*REMOTE, "replay/"))
     return Decoded(model, options.decoding) if served or options.decoding.chosen else model
-
-
-def _warn(backend: Backend, price: Price | None) -> None:
-    """Log once what a user might not expect of this model; the rows of its calls have it, too."""
-    if price is None:
-        _log.warning("%s has no price, so its cost is unknown (see $%s)", backend.name, PRICES_VARIABLE)
-    if "temperature" in backend.ignored:
-        _log.warning("%s takes no temperature, so none is sent", backend.name)
 
 
 def _price(backend: Backend, options: ModelOptions) -> Price | None:
@@ -273,10 +269,6 @@ def _transformers(path: str, options: ModelOptions, identity: Identity | None = 
     )
 
 
-def _local(model: str, options: ModelOptions) -> Backend:
-    return _transformers(str(shipped_folder(model)), options, Identity("local", model))
-
-
 def _load_offline(model: str, options: ModelOptions) -> Backend:
     if options.script is None:
         raise InputError(f"offline/{model} needs a function that answers: pass ModelOptions(script=…)")
@@ -298,7 +290,7 @@ PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "anthropic": partial(_at_server, "anthropic"),
     **{prefix[:-1]: partial(_by_library, prefix[:-1]) for prefix in BY_LIBRARY},
     "transformers": _transformers,
-    "local": _local,
+    "local": lambda name, options: _transformers(str(shipped_folder(name)), options, Identity("local", name)),
     "offline": _load_offline,
     "replay": _replay,
 }

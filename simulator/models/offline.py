@@ -208,7 +208,8 @@ class ReplayModel:
         first, *others = answers.values()
         if any(_answer_text(other) != _answer_text(first) for other in others):
             raise NotRecorded(
-                f"run {self.run_id!r} has different answers from {' and '.join(answers)} to the same request"
+                f"run {self.run_id!r} has different answers from {' and '.join(answers)} to the same request",
+                text=str(_answer_text(first)),
             )
         if isinstance(first, Refused):
             raise first

@@ -142,7 +142,8 @@ class OpenAIModel(OpenAIServer):
 
     def _completion(self, answer: object, request: Request) -> Completion:
         if not isinstance(answer, ChatCompletion) or not answer.choices:
-            raise Malformed(f"{self.name}: the server's answer is not a chat completion", text=str(answer))
+            error = getattr(answer, "error", "no choices")  # proxies report errors of others with status 200
+            raise Malformed(f"{self.name}: the answer is no chat completion: {error}", text=str(answer))
         choice, usage = answer.choices[0], openai_usage(answer)
         if choice.message is None:
             raise Malformed(f"{self.name}: the server's answer has no message", text=str(answer), usage=usage)
@@ -150,6 +151,7 @@ class OpenAIModel(OpenAIServer):
         text, thought = choice.message.content or "", thought_of(choice.message)
         logprobs = self._token_logprobs(answer, request)
         if thought:  # some servers list the tokens of the reasoning as well
+            text = text.lstrip()
             start = "".join(token.token for token in logprobs).rfind(text)
             logprobs = tokens_outside(logprobs, ((0, start),))
         if not self._sampling:

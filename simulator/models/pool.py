@@ -368,13 +368,10 @@ class Pool:
         if now - self._absent_since >= _PATIENCE:
             for waiter in self._waiting:
                 if not waiter.place.done():
-                    waiter.place.set_exception(self.outage_error())
+                    tried = f"{len(self.members)} tried; last error: {self._last_error}"
+                    why = f"no server of {self._name} can be reached ({tried})"
+                    waiter.place.set_exception(ServerDown(why))
             self._waiting.clear()
-
-    def outage_error(self) -> ServerDown:
-        """Return the error for a fleet without a server in service."""
-        tried = f"{len(self.members)} tried; last error: {self._last_error}"
-        return ServerDown(f"no server of {self._name} can be reached ({tried})")
 
 
 def heads_of(request: Request | ScoreRequest) -> tuple[int, ...]:

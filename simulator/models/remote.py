@@ -240,11 +240,12 @@ def retry_after(headers: Mapping[str, str], *, wall: Callable[[], float] = time.
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    value = headers.get("retry-after")
-    if value is None:
-        return None
+    value = headers.get("retry-after", "")
     seconds = _number(value)
-    return seconds if seconds is not None else _seconds_until(value, wall())
+    try:
+        return seconds if seconds is not None else max(0.0, parsedate_to_datetime(value).timestamp() - wall())
+    except (TypeError, ValueError):
+        return None
 
 
 def status_error(
@@ -274,13 +275,6 @@ def _number(value: str | None) -> float | None:
     except ValueError:
         return None
     return number if number is not None and 0 <= number < float("inf") else None
-
-
-def _seconds_until(date: str, now: float) -> float | None:
-    try:
-        return max(0.0, parsedate_to_datetime(date).timestamp() - now)
-    except (TypeError, ValueError):
-        return None
 
 
 class _TooLong(Exception):

@@ -54,7 +54,11 @@ def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def has_free_maps(schema: Mapping[str, Any]) -> bool:
     """Return True if an object may have properties that the schema does not name."""
-    return any(_is_object(part) and _is_free(part) for part in _parts(dict(schema)))
+    return any(
+        part.get("additionalProperties") not in (None, False) or "properties" not in part
+        for part in _parts(dict(schema))
+        if _is_object(part)
+    )
 
 
 def check_top(schema: Mapping[str, Any]) -> None:
@@ -88,11 +92,6 @@ def _make_strict(part: dict[str, Any]) -> None:
 
 def _is_object(part: Mapping[str, Any]) -> bool:
     return part.get("type") == "object" or "properties" in part
-
-
-def _is_free(part: Mapping[str, Any]) -> bool:
-    further = part.get("additionalProperties")
-    return further not in (None, False) or "properties" not in part
 
 
 def _parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -166,7 +165,7 @@ def parse_answer(answer: AnswerT, request: Request | ScoreRequest) -> AnswerT:
         return amend(answer, parsed=parse(answer.text, request.schema))
     except Malformed as error:
         cut = f" (it was cut off at max_tokens={request.max_tokens})"
-        message = f"{error}{cut if answer.finish_reason == 'length' else ''}"
+        message = f"{request.purpose}: {error}{cut if answer.finish_reason == 'length' else ''}"
         malformed = Malformed(message, text=error.text, usage=answer.usage)
         malformed.cost = answer.cost
         raise malformed from error
@@ -236,13 +235,9 @@ def _validate(value: Any, schema: type[BaseModel] | dict[str, Any]) -> tuple[str
             # Through JSON, since strict validation of Python objects would reject tuples and enums.
             return None, schema.model_validate_json(json.dumps(value), strict=True)
         except ValidationError as error:
-            return _first_problem(error), None
+            first = error.errors(include_url=False, include_input=False)[0]
+            return f"{'.'.join(map(str, first['loc'])) or 'top'}: {first['msg']}", None
     return _json_schema_problem(value, schema), value
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'top'}: {first['msg']}"
 
 
 def _json_schema_problem(value: Any, schema: dict[str, Any]) -> str | None:

@@ -77,7 +77,9 @@ class TransformersModel:
         who = identity or Identity("transformers", path, extra=fingerprint(path))
         self.identity = who if together == 1 else replace(who, extra={**who.extra, "together": together})
         self.name = self.identity.name
-        self._device = device or _best_device(self._torch)
+        cuda, mps = self._torch.cuda, self._torch.backends.mps
+        best = "cuda" if cuda.is_available() else "mps" if mps.is_available() else "cpu"
+        self._device = device or best
         weights = load_weights(path, self._device)
         self._tokenizer, self._model = weights.tokenizer, weights.model
         self._answers, self._longest = weights.answers, weights.longest
@@ -167,15 +169,14 @@ class TransformersModel:
     def _rows(self, request: ScoreRequest) -> list[Row]:
         if request.continuations:
             rows = self._continuation_rows(request)
+        elif self._answers:
+            rows = self._prefix_rows(request)
         else:
-            rows = self._prefix_rows(request) if self._answers else [self._text_row(request)]
+            ids, places = tokenise(self._tokenizer, request.text, request.offsets)
+            rows = [Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)]
         for row in rows:
             self._refuse_longer(len(row.ids))
         return rows
-
-    def _text_row(self, request: ScoreRequest) -> Row:
-        ids, places = tokenise(self._tokenizer, request.text, request.offsets)
-        return Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)
 
     def _continuation_rows(self, request: ScoreRequest) -> list[Row]:
         """Return one row per continuation, whose tokens do not depend on the text before it."""
@@ -309,9 +310,3 @@ def _pairs(row: Row, looks: list[Prediction]) -> list[tuple[int, Prediction]]:
 def _use(torch: Any, threads: int | None) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
-
-
-def _best_device(torch: Any) -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"

@@ -107,6 +107,7 @@ AGAIN: Final = "Failed episodes are not scored; the same command plays them agai
 UNSUCCESSFUL: Final = "They count as unsuccessful; --exclude-aborted excludes them from the scores."
 UNCOUNTED: Final = "They are not counted: a form that was not filled in is not a judgment."
 EXCLUDED: Final = "They are excluded from the scores (--exclude-aborted)."
+_REASONS: Final = 8
 _FAULTS: Final = 50
 
 
@@ -114,12 +115,10 @@ def print_endings(console: Console, runs: Iterable[str], endings: RunEndings) ->
     """Print the head of a report: its runs, their endings, and the reasons of failures."""
     counts = ", ".join(f"{count} {status}" for status, count in sorted(endings.statuses.items()))
     console.print(f"\n[bold]{' '.join(runs)}[/bold]  {counts or 'nothing played yet'}")
-    for reason, count in endings.failures.items():
-        console.print(Text.assemble((f"{count} failed: ", "red"), reason))
+    _print_reasons(console, endings.failures, "failed", "red")
     if endings.failures:
         console.print(AGAIN)
-    for reason, count in endings.left.items():
-        console.print(Text.assemble((f"{count} not scored: ", "red"), reason))
+    _print_reasons(console, endings.left, "not scored", "red")
     counted = Counter(endings.aborted) - Counter(endings.uncounted)
     print_aborted(console, counted, excluded=endings.excluded)
     print_aborted(console, endings.uncounted, counted=False)
@@ -136,10 +135,16 @@ def print_aborted(
 
     `counted`: False for tasks in which a missing answer is not a wrong one.
     """
-    for reason, count in aborted.items():
-        console.print(Text.assemble((f"{count} aborted: ", "yellow"), reason))
+    _print_reasons(console, aborted, "aborted", "yellow")
     if aborted:
         console.print(UNCOUNTED if not counted else EXCLUDED if excluded else UNSUCCESSFUL)
+
+
+def _print_reasons(console: Console, reasons: Mapping[str, int], ending: str, style: str) -> None:
+    for reason, count in list(reasons.items())[:_REASONS]:
+        console.print(Text.assemble((f"{count} {ending}: ", style), reason))
+    if rest := list(reasons.values())[_REASONS:]:
+        say(console, f"{sum(rest)} {ending} for other reasons (askback report … --json has all)", style)
 
 
 def has_gone_wrong(statuses: Mapping[str, int]) -> bool:

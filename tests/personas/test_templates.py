@@ -161,3 +161,12 @@ def test_the_digest_of_a_benchmark_changes_with_any_of_its_templates(
     write(tmp_path, "clarq/greeting.en.jinja", "Good day.")
     monkeypatch.setenv("ASKBACK_PERSONAS", str(tmp_path))
     assert versions_digest("clarq") != plain
+
+
+def test_a_file_that_overrides_nothing_is_named(own: Path) -> None:
+    write(own, "clarq/greeting.fr.jinja", "Salut !")
+    write(own, "clarq/_part.en.jinja", "Good day.")
+    versions_digest("clarq")
+    write(own, "clarq/greetign.en.jinja", "Good day.")
+    with pytest.raises(TemplateError, match=r"clarq/greetign overrides no prompt; known: .*clarq/greeting,"):
+        versions_digest("clarq")

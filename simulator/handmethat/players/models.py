@@ -22,7 +22,7 @@ _VERBS: Final = re.compile(
 )
 # Labels that models put in front of a command.
 _LABEL: Final = re.compile(
-    r"^\s*(?:[-*>$]+\s*|(?:next\s+)?(?:command|action|reply|robot|命令|动作|回答|机器人)\s*[:：]\s*)+",
+    r"^\s*(?:[-*>$]+\s*|(?:next\s+)?(?:command|action|answer|reply|robot|命令|动作|回答|机器人)\s*[:：]\s*)+",
     re.IGNORECASE,
 )
 Messages = tuple[Message, ...]

@@ -6,6 +6,8 @@ from simulator.errors import InputError
 from simulator.models import BadRequest, Budget, BudgetExceeded, Completion, Malformed, Refused, TimedOut
 from simulator.models.base import Usage
 from simulator.models.budget import _BUILT_IN, Metered, Price, find_price, most_tokens, read_prices
+from simulator.models.cache import Recorded
+from simulator.models.retry import Retried
 
 PRICE = Price(input=1.0, output=10.0)  # a token of input costs 1e-6 USD
 
@@ -104,6 +106,17 @@ async def test_failures_are_priced_if_their_usage_is_known(fake, ask):
     with pytest.raises(Refused) as caught:
         await Metered(fake(Refused("x", usage=Usage(100, 10))), PRICE).complete(ask())
     assert caught.value.cost == pytest.approx(2e-4)
+
+
+async def test_failures_that_were_not_billed_cost_nothing(fake, ask):
+    rows = []
+    model = Recorded(Retried(Metered(fake(BadRequest("too long")), PRICE, Budget(1.0))), rows.append)
+    with pytest.raises(BadRequest):
+        await model.complete(ask())
+    model = Recorded(Retried(Metered(fake(), PRICE, Budget(0.0))), rows.append)
+    with pytest.raises(BudgetExceeded):
+        await model.complete(ask())
+    assert [row.cost for row in rows] == [0.0, 0.0]
 
 
 async def test_a_budget_needs_a_price(fake):

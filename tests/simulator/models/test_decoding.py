@@ -7,7 +7,16 @@ import json
 import pytest
 
 from simulator.errors import InputError
-from simulator.models import Decoding, Message, ModelOptions, Request, Unsupported, as_sent, load_model
+from simulator.models import (
+    Decoding,
+    Malformed,
+    Message,
+    ModelOptions,
+    Request,
+    Unsupported,
+    as_sent,
+    load_model,
+)
 from simulator.models.decoding import THOUGHTS, read_settings
 
 ASKED = Request(messages=(Message("user", "hi"),), seed=0)
@@ -128,6 +137,30 @@ async def test_a_limit_used_up_by_reasoning_is_raised_once(server, says, chosen,
     answer = await model.complete(Request(messages=ASKED.messages, max_tokens=1))
     await model.close()
     assert (answer.text, [asked.body["max_tokens"] for asked in server.requests[-2:]]) == ("hello", [1, room])
+
+
+@pytest.mark.each("first", [{"reasoning_content": "Red or"}, {}])
+async def test_stop_sequences_are_for_answers_alone(server, says, first):
+    server.queue = [says.good("" if first else "<think>", thought=first)]
+    server.always = says.good("\n\nred\nor blue", thought={"reasoning_content": "Red or\nblue?"})
+    model = load_model("openai/some", ModelOptions(base_url=server.base_url("openai"), api_key="x"))
+    assert (await model.complete(Request(messages=ASKED.messages, stop=("\n",)))).text == "red"
+    await model.close()
+    assert [asked.body.get("stop") for asked in server.requests[-2:]] == [["\n"], None]
+
+
+async def test_an_object_gets_room_for_reasoning_as_well(server, says):
+    server.queue = [says.good("", end="length")]
+    server.always = says.good('{"ready": true}')
+    options = ModelOptions(base_url=server.base_url("openai"), api_key="x", max_malformed=0)
+    model = load_model("openai/some", options)
+    schema = {"type": "object", "properties": {"ready": {"type": "boolean"}}}
+    assert (await model.complete(Request(messages=ASKED.messages, schema=schema))).parsed == {"ready": True}
+    server.always = says.good("not an object", end="length")
+    with pytest.raises(Malformed, match="cut off at max_tokens=1024"):
+        await model.complete(Request(messages=ASKED.messages, schema=schema, repeat=1))
+    await model.close()
+    assert [asked.body["max_tokens"] for asked in server.requests] == [1024, THOUGHTS, 1024]
 
 
 async def test_an_answer_that_was_merely_cut_off_stays(server, says):

@@ -15,6 +15,7 @@ from simulator.models import (
     Unsupported,
     load_model,
 )
+from simulator.models import load as loading
 from simulator.models.base import Usage
 from simulator.models.cache import Cached, Recorded
 from simulator.models.layers import Layer
@@ -98,10 +99,11 @@ async def test_built_in_prices_hold_for_the_providers_own_servers():
         await model.close()
 
 
-async def test_the_unexpected_is_said(caplog):
+async def test_the_unexpected_is_said_once(caplog):
+    loading._warn_once.cache_clear()
     # What libraries and what earlier tests left behind have to say is no concern of this one.
     with caplog.at_level(logging.WARNING, logger="simulator.models.load"):
-        for name in ("openai/gpt-4o", "openai/gpt-5", "openai/who-knows"):
+        for name in ("openai/gpt-4o", "openai/gpt-5", "openai/who-knows") * 2:
             await load_model(name, ModelOptions(api_key="x")).close()
     messages = [record.message for record in caplog.records if record.name == "simulator.models.load"]
     assert messages == [

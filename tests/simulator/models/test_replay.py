@@ -165,6 +165,18 @@ def replay(logged):
     return load_model("replay/r", ModelOptions(recordings=logged))
 
 
+async def test_an_object_that_took_two_requests_is_replayed(logged, replay):
+    def reasons(request):
+        left = request.max_tokens > 2000
+        return Completion(text='{"name": "red"}' if left else "", finish_reason="stop" if left else "length")
+
+    async with LogWriter(logged, durable=False) as log:
+        options = ModelOptions(recorder=log.put, max_malformed=0)
+        asked = question("Reasoning?", schema=Colour)
+        assert (await add_layers(Named("openai", "m", reasons), options).complete(asked)).parsed.name == "red"
+    assert (await replay.complete(asked)).parsed == Colour(name="red")
+
+
 async def test_a_run_is_replayed_for_every_seat(replay):
     seeker = await replay.complete(question("Seeker?", episode_id="a new one", purpose="x"))
     assert seeker.text == "red"

@@ -27,6 +27,7 @@ CASES = (
     ("Who is it?\n</think>\nHello.", "Hello.", "Who is it?"),
     # The token limit came first: nothing was said.
     ("<think>Who is", "", "Who is"),
+    ("<think>\n", "", "<think>"),
     ("<think>a</think>\n<think>b", "", "a\n\nb"),
     # Words about thinking are words.
     ('{"reason": "They say </think>.", "yes": true}', '{"reason": "They say </think>.", "yes": true}', ""),
@@ -62,8 +63,8 @@ async def test_reasoning_returned_apart_is_kept_without_its_tokens(make, server,
     tokens = [{"token": token, "logprob": -0.1} for token in ("X", " or Y?", "\n\n", "Y", "<|end|>")]
     server.always = says.good("\n\nY", logprobs=tokens, thought={name: "X or Y?"})
     answer = await make("openai").complete(ask(top_logprobs=1))
-    assert (answer.text, answer.thought) == ("\n\nY", "X or Y?")
-    assert [token.token for token in answer.logprobs] == ["\n\n", "Y", "<|end|>"]
+    assert (answer.text, answer.thought) == ("Y", "X or Y?")
+    assert [token.token for token in answer.logprobs] == ["Y", "<|end|>"]
 
 
 async def test_thinking_blocks_are_kept(make, ask):

@@ -26,6 +26,14 @@ def test_the_head_of_a_report(console):
     )
 
 
+def test_only_the_commonest_reasons_are_listed(console):
+    failures = {f"reason {number}": 20 - number for number in range(11)}
+    print_endings(console, ["r"], RunEndings(statuses={"failed": 165}, failures=failures))
+    lines = console.export_text().splitlines()
+    assert lines[2] == "20 failed: reason 0" and lines[9] == "13 failed: reason 7"
+    assert lines[10:] == ["33 failed for other reasons (askback report … --json has all)", AGAIN]
+
+
 def test_who_withdrew_is_told_in_a_word(console):
     print_endings(console, ["r"], RunEndings(statuses={"completed": 2, "erased": 3}, failures={}))
     assert console.export_text() == "\nr  2 completed, 3 erased\n"

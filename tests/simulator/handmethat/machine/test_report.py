@@ -207,3 +207,10 @@ def test_a_run_of_another_benchmark_is_refused(log, reader):
     log.flush()
     with pytest.raises(InputError, match="clarq"):
         report(reader, "other")
+
+
+def test_moves_without_effect_are_counted(put, reader):
+    put("Sure! Here is my move.", "stop", robot="openai/x")
+    put("stop", robot="offline/asker:0", number=1)
+    remarks = report(reader, "run").section("levels").remarks
+    assert remarks == ["openai/x: 1 of 2 moves had no effect"]
