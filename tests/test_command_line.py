@@ -60,7 +60,7 @@ MISTAKES = [
     ("data add chess words.txt", ["chess", "clarq", "handmethat"]),
     ("score night --log gone.sqlite", ["gone.sqlite", "--log"]),
     ("study new clarq-h2l words.txt/mine.yaml", ["words.txt/mine.yaml", "cannot be written"]),
-    ("app --port 7997 --study gone.yaml", ["gone.yaml", "cannot be read"]),
+    ("app --port 7997 --study gone.yaml", ["gone.yaml", "neither a file nor a known study"]),
     ("app --port 7997 --items clarq=gone", ["'gone'", "askback data list"]),
 ]
 

@@ -40,7 +40,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         reader: a reader of the log with the runs that settings name; None if only the cells are needed.
 
     Raises:
-        InputError: if the benchmark has no such seat.
+        InputError: if the study belongs to another benchmark, or the benchmark has no such seat.
     """
 
     benchmark: str
@@ -48,6 +48,8 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     reads: ClassVar[type[StudySettings]] = StudySettings
 
     def __init__(self, study: Study, reader: LogReader | None = None) -> None:
+        if study.benchmark != self.benchmark:
+            raise InputError(f"study {study.id!r}: benchmark must be {self.benchmark}, not {study.benchmark}")
         if unknown := [seat for seat in study.people if seat not in self.seats]:
             known = f"known are: {', '.join(self.seats)}"
             raise InputError(

@@ -303,8 +303,8 @@ async def test_a_withdrawal_that_was_cut_short_is_finished(server):
         ({"conditions": ("subject/table",)}, "no condition"),
         ({"conditions": ("subject/arrow/he",)}, "no condition"),
         ({"conditions": ("subject/arrow/human/more",)}, "no condition"),
-        ({"benchmark": "clarq"}, "benchmark and seat"),
-        ({"seat": "robot"}, "benchmark and seat"),
+        ({"benchmark": "clarq"}, "benchmark must be ambibench, not clarq"),
+        ({"seat": "robot"}, "ambibench has no seat 'robot'"),
         ({"participants": {"age": 3}}, "participants"),
     ],
 )

@@ -182,7 +182,7 @@ def test_items_of_a_study():
     assert only == {cell: item}
     with pytest.raises(InputError, match=r"no condition 'b999'.*such as"):
         items_of(study(conditions=["b999"]))
-    with pytest.raises(InputError, match="benchmark and seat"):
+    with pytest.raises(InputError, match="ambient has no seat 'seeker'"):
         items_of(study(seat="seeker"))
     with pytest.raises(InputError, match="study 's'"):
         items_of(study(settings={"data": "/no/such/folder"}))
