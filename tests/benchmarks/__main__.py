@@ -17,6 +17,8 @@ from pathlib import Path
 from rich.console import Console
 from rows import Row, as_json, machine, markdown, table
 
+from simulator.runner.options import tune_collector
+
 FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem.removeprefix("bench_") for path in FOLDER.glob("bench_*.py"))
 
@@ -43,8 +45,9 @@ def main() -> int:
     parser.add_argument("--rows", choices=NAMES, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.rows:
-        rows = import_module(f"bench_{chosen.rows}").rows()
-        print(json.dumps([vars(row) for row in rows]))
+        rows = import_module(f"bench_{chosen.rows}").rows
+        tune_collector()  # as the commands do
+        print(json.dumps([vars(row) for row in rows()]))
         return 0
     if unknown := set(chosen.names) - set(NAMES):
         parser.error(f"there is no benchmark {min(unknown)}; there are {', '.join(NAMES)}")

@@ -16,6 +16,8 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
+from simulator.runner.options import tune_collector
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -128,6 +130,7 @@ def as_json(rows: Iterable[Row]) -> str:
 
 def main(rows: Callable[[], Iterable[Row]]) -> None:
     """Measure and print one benchmark by itself; the exit status is 1 if a goal is missed."""
+    tune_collector()  # as the commands do
     measured: Sequence[Row] = tuple(rows())
     Console(width=None if sys.stdout.isatty() else 160).print(table(measured))
     sys.exit(int(any(row.met is False for row in measured)))
