@@ -129,7 +129,11 @@ def judgment_rows(
     if desk.sheet is not None and before is not None:
         values = {**desk.values(before), **values}
     model = desk.form.model
-    form = desk.read(case, values, deciding) if desk.read else model(**read_form(model, values, ""))
+    form = (
+        desk.read(case, values, deciding)
+        if desk.read
+        else model.model_validate(read_form(model, values, ""), by_name=True)
+    )
     if desk.rows is not None:
         return tuple(desk.rows(case, rater, before, form, submission))
     row = desk.form.judgment(case.key, rater, form, submission=submission, source=data)

@@ -339,7 +339,7 @@ class Codec(Generic[ValueT]):
 
     def write(self, value: ValueT) -> dict[str, Any]:
         """Return a value as a JSON object."""
-        record: dict[str, Any] = self.adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+        record: dict[str, Any] = self.adapter.dump_python(value, mode="json", by_alias=True)
         return record
 
 

@@ -160,7 +160,9 @@ def read_form(
     """
     try:
         own = _own_values(model, move)
-        return model.model_validate(own if from_page else {**move, **own}).model_dump(mode="json")
+        return model.model_validate(own if from_page else {**move, **own}, by_name=True).model_dump(
+            mode="json"
+        )
     except ValidationError as error:
         problems = tuple(
             FieldProblem(str(fault.path[0]) if fault.path else "", fault.code, fault.problem)
@@ -171,7 +173,7 @@ def read_form(
 
 def _own_values(model: type[BaseModel], move: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the model's fields; pages send choices as text, and add their measurements."""
-    schemas = model.model_json_schema()["properties"]
+    schemas = model.model_json_schema(by_alias=False)["properties"]
     filled = (name for name in model.model_fields if name in move)
     return {name: _as_choice(unwrap_optional(schemas[name]), move[name]) for name in filled}
 

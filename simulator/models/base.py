@@ -234,7 +234,7 @@ class Completion(Answer):
         if parts.cut:
             object.__setattr__(self, "text", parts.text)
             object.__setattr__(self, "thought", parts.thought)
-            object.__setattr__(self, "logprobs", tokens_outside(self.logprobs, parts.cut))
+            object.__setattr__(self, "logprobs", _tokens_outside(self.logprobs, parts.cut))
         if self.samples:
             object.__setattr__(self, "samples", tuple(split_reasoning(text).text for text in self.samples))
 
@@ -252,7 +252,7 @@ class Scored(Answer):
     likelihoods: tuple[Likelihood, ...] = ()
 
 
-def tokens_outside(
+def _tokens_outside(
     tokens: tuple[TokenLogprob, ...], cut: tuple[tuple[int, int], ...]
 ) -> tuple[TokenLogprob, ...]:
     """Return the tokens that begin outside the removed spans of their text."""

@@ -21,7 +21,7 @@ from typing import Any, Final
 from simulator.errors import InputError
 from simulator.models.answers import cut_at_stops
 from simulator.models.base import ChatModel, Completion, Request, Usage
-from simulator.models.errors import Malformed, NotRecorded, TooFewSamples, Unsupported
+from simulator.models.errors import BadRequest, Malformed, NotRecorded, TooFewSamples, Unsupported
 from simulator.models.layers import Backend, Layer, amend
 from simulator.seeds import derive_seed
 
@@ -127,17 +127,23 @@ class Decoded(Layer):
         sent = self.decoding.apply(request)
         most = max(sent.max_tokens, self.decoding.max_tokens or THOUGHTS)
         unlimited = replace(sent, max_tokens=most, stop=())
+        answer: Completion | None = None
         try:
             answer = await self.inner.complete(sent)
             signs = (answer.thought != "", not answer.text, answer.finish_reason == "length")
             if sent.plain or sum(signs) < 2 or unlimited == sent:
                 return answer
         except (Malformed, NotRecorded) as error:  # a replayed run has no answer to such a request
-            if error.text or unlimited == sent:
+            if error.text or sent.schema is None or unlimited == sent:
                 raise
-        answer = await self.inner.complete(unlimited)
-        text, *samples = (cut_at_stops(each, sent.stop) for each in (answer.text, *answer.samples))
-        return amend(answer, text=text, samples=tuple(samples))
+        try:
+            again = await self.inner.complete(unlimited)
+        except (BadRequest, NotRecorded):  # a small context, or a run logged before this was asked
+            if answer is None:
+                raise
+            return answer
+        text, *samples = (cut_at_stops(each, sent.stop) for each in (again.text, *again.samples))
+        return amend(again, text=text, samples=tuple(samples))
 
 
 def as_sent(model: ChatModel, request: Request) -> Request:

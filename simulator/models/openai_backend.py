@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any, ClassVar, Final
 
 import openai
@@ -28,7 +29,6 @@ from simulator.models.base import (
     ScoreRequest,
     TokenLogprob,
     Usage,
-    tokens_outside,
 )
 from simulator.models.decoding import drawn_samples
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported, cannot_continue
@@ -153,7 +153,8 @@ class OpenAIModel(OpenAIServer):
         if thought:  # some servers list the tokens of the reasoning as well
             text = text.lstrip()
             start = "".join(token.token for token in logprobs).rfind(text)
-            logprobs = tokens_outside(logprobs, ((0, start),))
+            ends = accumulate(len(token.token) for token in logprobs)  # a token may begin with a blank
+            logprobs = tuple(token for token, end in zip(logprobs, ends, strict=True) if end > start)
         if not self._sampling:
             text = cut_at_stops(text, request.stop)
         return Completion(
@@ -174,7 +175,7 @@ class OpenAIModel(OpenAIServer):
         return tuple(
             TokenLogprob(
                 token.token,
-                max(token.logprob, IMPOSSIBLE),
+                IMPOSSIBLE if token.logprob == -math.inf else token.logprob,
                 self._distribution(tuple((other.token, other.logprob) for other in token.top_logprobs or ())),
             )
             for token in logprobs.content

@@ -134,5 +134,6 @@ def _with_waste(answer: AnswerT, wasted: list[ModelError]) -> AnswerT:
 
 
 def _known_cost(errors: list[ModelError]) -> float | None:
-    costs = [error.cost for error in errors if error.cost is not None]
-    return sum(costs) if costs else None
+    costs = [error.cost for error in errors]
+    known = sum(filter(None, costs))
+    return known if known or None not in costs else None

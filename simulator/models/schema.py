@@ -165,7 +165,8 @@ def parse_answer(answer: AnswerT, request: Request | ScoreRequest) -> AnswerT:
         return amend(answer, parsed=parse(answer.text, request.schema))
     except Malformed as error:
         cut = f" (it was cut off at max_tokens={request.max_tokens})"
-        message = f"{request.purpose}: {error}{cut if answer.finish_reason == 'length' else ''}"
+        where = f"{request.purpose}: " if request.purpose else ""
+        message = f"{where}{error}{cut if answer.finish_reason == 'length' else ''}"
         malformed = Malformed(message, text=error.text, usage=answer.usage)
         malformed.cost = answer.cost
         raise malformed from error

@@ -11,6 +11,7 @@ import gc
 import json
 import logging
 import os
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -368,16 +369,21 @@ def _items(
         items = catalog.load_items(benchmark, data)
     elif not items:
         raise InputError("items is empty; there is nothing to play.")
-    elif wrong := [item for item in items if not _is_item(benchmark, item)]:
+    elif wrong := [
+        item for item in {type(each): each for each in items}.values() if not _is_item(benchmark, item)
+    ]:
         kind = f"a {benchmark.item.__name__}" if benchmark.item else "an item"
         raise InputError(f"items: {wrong[0]!r} is not {kind}; pass objects as {benchmark.name} loads them.")
     return tuple(items) if limit is None else draw_strata(items, limit, lambda item: (), seed)
 
 
 def _is_item(benchmark: Benchmark[Any, Any], item: Any) -> bool:
+    if benchmark.item is not None:
+        return isinstance(item, benchmark.item)
     try:
-        return isinstance(item, benchmark.item or object) and bool(machine_of(benchmark).item_row(item))
-    except (AttributeError, PydanticSerializationError):
+        with warnings.catch_warnings(action="error"):  # pydantic only warns of values of another type
+            return bool(machine_of(benchmark).item_row(item))
+    except (AttributeError, UserWarning, PydanticSerializationError):
         return False
 
 

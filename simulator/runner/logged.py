@@ -180,4 +180,5 @@ def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
                 aborted[f"{ending.cause}: {why}"] += 1
             else:
                 left[why] += 1
-    return Endings(dict(statuses), dict(failures.most_common()), dict(aborted.most_common()), dict(left))
+    reasons = (dict(counts.most_common()) for counts in (failures, aborted, left))
+    return Endings(dict(statuses), *reasons)

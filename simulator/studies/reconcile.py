@@ -16,6 +16,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -309,10 +310,10 @@ class Payment:
             FURTHER: [*self.further],
         }
         texts = {folder / name: rows_as_csv(rows) for name, rows in lines.items()}
-        written = tuple(write_atomically(file, text) for file, text in texts.items() if text)
-        for file in texts.keys() - set(written):
-            file.unlink(missing_ok=True)
-        return written
+        for file in (file for file, text in texts.items() if not text):
+            with suppress(NotADirectoryError):
+                file.unlink(missing_ok=True)
+        return tuple(write_atomically(file, text) for file, text in texts.items() if text)
 
 
 def payment_of(

@@ -226,7 +226,7 @@ def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> 
 Mode = Literal["completion", "chat"]
 # Chat models often write speakers in bold type.
 _JAX_ANSWERS = re.compile(r"\n\s*[*_]*Jax[*_]*\s*[:：]", re.IGNORECASE)
-_YOU = re.compile(r"\A[*_]*(?:You|你)[*_]*\s*[:：][*_]*\s*")
+_YOU = re.compile(r"\A(?:(?P<m>[*_]+)(?:You|你)\s*[:：](?P=m)\s*|[*_]*(?:You|你)[*_]*\s*[:：]\s*)+")
 
 
 class ModelSeeker:
