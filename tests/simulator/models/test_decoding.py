@@ -149,6 +149,13 @@ async def test_stop_sequences_are_for_answers_alone(server, says, first):
     assert [asked.body.get("stop") for asked in server.requests[-2:]] == [["\n"], None]
 
 
+async def test_a_server_without_room_for_reasoning_keeps_its_answer(server, says):
+    server.queue = [says.good("", end="length"), says.status(400)]
+    model = load_model("openai/some", ModelOptions(base_url=server.base_url("openai"), api_key="x"))
+    assert (await model.complete(Request(messages=ASKED.messages, max_tokens=1))).text == ""
+    await model.close()
+
+
 async def test_an_object_gets_room_for_reasoning_as_well(server, says):
     server.queue = [says.good("", end="length")]
     server.always = says.good('{"ready": true}')

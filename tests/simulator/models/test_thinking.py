@@ -59,12 +59,16 @@ def test_tokens_of_thoughts_are_no_answer():
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-async def test_reasoning_returned_apart_is_kept_without_its_tokens(make, server, says, ask, name):
-    tokens = [{"token": token, "logprob": -0.1} for token in ("X", " or Y?", "\n\n", "Y", "<|end|>")]
-    server.always = says.good("\n\nY", logprobs=tokens, thought={name: "X or Y?"})
+@pytest.mark.parametrize("letter", ["Y", " Y"])
+@pytest.mark.parametrize("listed", [("X", " or Y?", "\n\n"), ()])
+async def test_reasoning_returned_apart_is_kept_without_its_tokens(
+    make, server, says, ask, name, letter, listed
+):
+    tokens = [{"token": token, "logprob": -0.1} for token in (*listed, letter, "<|end|>")]
+    server.always = says.good(f"\n\n{letter}", logprobs=tokens, thought={name: "X or Y?"})
     answer = await make("openai").complete(ask(top_logprobs=1))
     assert (answer.text, answer.thought) == ("Y", "X or Y?")
-    assert [token.token for token in answer.logprobs] == ["Y", "<|end|>"]
+    assert [token.token for token in answer.logprobs] == [letter, "<|end|>"]
 
 
 async def test_thinking_blocks_are_kept(make, ask):
