@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from logs.connect import connect_for_writing, log_error
-from logs.errors import LogError
+from logs.errors import LogError, NotALog
 from logs.paths import atomic_draft
 from logs.pseudonym import key_path
 from logs.reader import LogReader
@@ -73,14 +73,18 @@ def restore(backup: Path, log: Path, *, replace: bool = False) -> Path | None:
             f"there is already a log at {log}. Name another file with --log, or use --replace, which "
             f"keeps the existing one as {log.name}.TIME."
         )
+    LogReader(backup).close()
     _require_unused(log)
-    for old, new in moved:
-        old.rename(new)
     try:
-        back_up(backup, log)
-    except LogError:
         for old, new in moved:
-            new.rename(old)
+            old.rename(new)
+        back_up(backup, log)
+    except BaseException as error:  # also Ctrl-C
+        for old, new in moved:
+            if new.exists():
+                new.rename(old)
+        if isinstance(error, OSError):
+            raise LogError(f"cannot move {log}: {error.strerror}") from error
         raise
     return aside if moved else None
 
@@ -89,7 +93,11 @@ def _require_unused(log: Path) -> None:
     """Check that no program has a log open, and merge its write-ahead log into the file."""
     if not log.exists():
         return
-    with closing(connect_for_writing(log, durable=True, busy_seconds=1.0)) as connection:
+    try:
+        opened = connect_for_writing(log, durable=True, busy_seconds=1.0)
+    except NotALog:  # damaged, which is when one restores
+        return
+    with closing(opened) as connection:
         try:
             # SQLite only leaves write-ahead logging if no other connection is open.
             connection.execute("PRAGMA journal_mode = DELETE")

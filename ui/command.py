@@ -138,8 +138,8 @@ def app_command(
             sessions = make() if named else attempt(f"{name} in the browser", make)
             if sessions is not None:
                 declared.append(sessions)
-            if name in data:
-                catalog.load_items(benchmark, data.pop(name))  # report faults now, not to people who play
+                if data.pop(name, None):
+                    sessions.require_items()  # report faults now, not to people who play
         if data:
             raise InputError(f"--items: {next(iter(data))} is not a benchmark whose items can be chosen.")
         offered = tuple(each.name for each in player_menu((), os.environ, chosen) if each.available)
@@ -254,11 +254,11 @@ def _require_writable(folder: Path) -> None:
 
 
 def _refuse_busy(host: str, port: int) -> None:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
-        except OSError as error:
-            raise InputError(
-                f"Cannot listen on {host}:{port} ({error.strerror}). Choose others with --host and --port."
-            ) from error
+    except OSError as error:
+        raise InputError(
+            f"Cannot listen on {host}:{port} ({error.strerror}). Choose others with --host and --port."
+        ) from error

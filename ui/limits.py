@@ -230,6 +230,9 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         else:
             super().shutdown()
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: the app has no WebSockets, and Uvicorn would advise to install a library."""
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._stop_waiting()

@@ -213,7 +213,7 @@ class Access:
         """Return the access of a server that listens on `host`.
 
         Raises:
-            InputError: if a name or proxy is none, or `sso_header` is set without a proxy.
+            InputError: if a name or proxy is malformed, or `sso_header` is set without a proxy.
         """
         if sso_header and not proxies:
             raise InputError(
@@ -221,7 +221,7 @@ class Access:
                 "browser can send it."
             )
         for name in names:
-            if not re.fullmatch(r"[\w.-]+", name):
+            if not (ip_address(name) or re.fullmatch(r"[\w.-]+", name)):
                 raise InputError(f"--host-name {name}: write a name only, such as lab.example.")
         networks = []
         for proxy in proxies:

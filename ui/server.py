@@ -160,7 +160,10 @@ def _add_calls(app: FastAPI, actions: Actions, starts: Starts) -> None:
         if not isinstance(data, dict):
             return JSONResponse({"error": "a call must be a JSON object"}, 400)
         answering = _answer(name, calls[name], data, starts, request)
-        answered = await (arrivals.admit(answering) if name in _ARRIVALS else answering)
+        try:
+            answered = await (arrivals.admit(answering) if name in _ARRIVALS else answering)
+        except asyncio.CancelledError:  # the server stops: pages try again
+            return Response(status_code=503)
         return Response(orjson.dumps(answered), media_type="application/json", headers=_UNCACHED)
 
     app.add_route("/api/call/{name}", answer, methods=["POST"])

@@ -12,6 +12,7 @@ from simulator.clarq.data import PROVIDER, SEEKER, DialogueRules, load_items
 from simulator.clarq.players.seeker_offline import STYLES
 from simulator.clarq.score import SUCCESS
 from simulator.clarq.show import VERDICT, Replay, result
+from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.fields import Fields
 from simulator.forms import NO, YES
@@ -55,7 +56,7 @@ class ClarqSessions(PlaySessions):
 
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
         """Return the tasks in a language, grouped by type."""
-        numbered = enumerate(load_items(self.data, language), start=1)
+        numbered = enumerate(self._tasks(language), start=1)
         return [
             ItemGroup(f"{number}. {name}", [*map(_choice, group)])
             for (number, name), group in groupby(numbered, key=lambda each: _type_name(each[1]))
@@ -73,10 +74,18 @@ class ClarqSessions(PlaySessions):
     async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str
     ) -> DrawnItem:
-        """See `PlaySessions.draw_item`; languages without tasks use the English ones."""
+        """See `PlaySessions.draw_item`; a language without tasks uses those of the other one."""
         chosen = Choices.model_validate(rules)
-        tasks = load_items(self.data, "zh" if language == "zh" else "en")
+        usual, other = ("zh", "en") if language == "zh" else ("en", "zh")
+        tasks = self._tasks(usual) or load_items(self.data, other)
         return DrawnItem(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
+
+    def _tasks(self, language: str) -> Sequence[Task]:
+        """Return the tasks in a language; none if the data do not have it."""
+        try:
+            return load_items(self.data, language)
+        except InputError:
+            return ()
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""

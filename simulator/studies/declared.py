@@ -15,6 +15,7 @@ from logs import LogReader, LogWriter
 from logs.rows import Judgment
 from simulator import catalog
 from simulator.benchmark import Benchmark
+from simulator.datasets import locate
 from simulator.errors import InputError
 from simulator.fields import read_fields
 from simulator.items import BUILTIN
@@ -77,6 +78,15 @@ class PlaySessions(StudySessions, ABC):
         assert material is not None
         self.material = material
         super().__init__(machine_of(benchmark), log, reader, models, **options)
+
+    def require_items(self) -> None:
+        """Check that the data of free play exist, without reading them: they may be large.
+
+        Raises:
+            InputError: if they don't.
+        """
+        if self.data != BUILTIN:
+            locate(self.data, self.benchmark.name, BUILTIN)
 
     @property
     @abstractmethod
@@ -170,6 +180,10 @@ class DeclaredSessions(PlaySessions):
     def items(self) -> Sequence[Any]:
         """The items of free play, in order."""
         return catalog.load_items(self.benchmark, self.data)
+
+    def require_items(self) -> None:
+        """See `PlaySessions.require_items`; only the benchmark knows what its data are, so they are read."""
+        _ = self.items
 
     async def draw_item(
         self, rules: Mapping[str, Any], seat: str, seats: Mapping[str, str], item: int | None, language: str

@@ -152,10 +152,11 @@ def find_study(name: str, log: Path | None = None) -> Study:
         if (path := log or default_path()).is_file():
             with LogReader(path) as reader:
                 known |= opened_studies(reader)
-        if name in known:
-            return known[name]
-        raise InputError(f"{name}: neither a file nor a known study; known are {', '.join(known)}.")
-    study = read_study(name)
+        if name not in known:
+            raise InputError(f"{name}: neither a file nor a known study; known are {', '.join(known)}.")
+        study = known[name]
+    else:
+        study = read_study(name)
     if study.benchmark not in study_benchmarks():
         raise InputError(f"{name}: {study.benchmark} has no studies; {', '.join(study_benchmarks())} do.")
     return study

@@ -32,7 +32,7 @@ from simulator.studies.quota import Place
 from trees import Language
 
 _ANEW: Final = "The set was begun anew."
-_GIVEN_AWAY: Final = "The place had been given to somebody else."
+GIVEN_AWAY: Final = "The place had been given to somebody else."
 NEUTRAL: Final = "neutral"
 """The payload field of a turn that replaces a missing answer of a model."""
 _log = logging.getLogger(__name__)
@@ -319,7 +319,7 @@ class StudySessions(SessionsWithStudies):
         assert episode.participant_id is not None
         if not (await desk.start_set(episode.participant_id)).placed:
             async with self._lock(episode.id):
-                await self._abort(episode.id, _GIVEN_AWAY, self._seat(episode))
+                await self._abort(episode.id, GIVEN_AWAY, self._seat(episode))
 
     async def _settle_ending(self, episode: Episode, shown: Any) -> Any:
         """Record a set's ending at the desk, if it has ended, and return `shown`."""
@@ -331,7 +331,7 @@ class StudySessions(SessionsWithStudies):
     async def _settle(self, episode: Episode, ending: Ending | None) -> None:
         """Record the ending of a study's episode at the desk, unless that has been done."""
         desk, person = self._study_desk(episode), episode.participant_id
-        if desk is None or ending is None or person is None or ending.message in (_ANEW, _GIVEN_AWAY):
+        if desk is None or ending is None or person is None or ending.message in (_ANEW, GIVEN_AWAY):
             return
         places = desk.places_of(person)
         place = next((place for place in places if place.seed == episode.options["set"]), None)
@@ -369,7 +369,7 @@ class StudySessions(SessionsWithStudies):
 
     def _given_away(self, episode_id: str) -> bool:
         ending = self._reader.ending(episode_id)
-        return ending is not None and ending.message == _GIVEN_AWAY
+        return ending is not None and ending.message == GIVEN_AWAY
 
     def _taking_part(self, episode_id: str) -> tuple[Episode, StudyDesk, str]:
         """Return a study's episode, its desk and its participant."""

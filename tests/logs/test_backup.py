@@ -115,8 +115,19 @@ def test_a_log_that_is_in_use_is_not_replaced(tmp_path: Path) -> None:
         say(writer, 0)
 
 
+@pytest.mark.parametrize(
+    ("fault", "raised", "message"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), LogError, r"cannot write .*\.key: No space left"),
+        (KeyboardInterrupt(), KeyboardInterrupt, "^$"),
+    ],
+)
 def test_a_log_stays_if_its_backup_cannot_be_restored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: BaseException,
+    raised: type[BaseException],
+    message: str,
 ) -> None:
     path, copy = tmp_path / "log.sqlite", tmp_path / "copy.sqlite"
     with LogWriter(path, durable=False) as writer:
@@ -127,14 +138,28 @@ def test_a_log_stays_if_its_backup_cannot_be_restored(
     before = {file.name for file in tmp_path.iterdir()}
 
     def full(*names: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise fault
 
     monkeypatch.setattr(shutil, "copyfile", full)
-    with pytest.raises(LogError, match=r"cannot write .*log\.sqlite\.key: No space left"):
+    with pytest.raises(raised, match=message):
         restore(copy, path, replace=True)
     assert {file.name for file in tmp_path.iterdir()} == before
     with LogReader(path) as reader:
         assert len(reader.turns(EPISODE)) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"rubbish" * 1000])
+def test_a_damaged_log_is_replaced_by_its_backup(tmp_path: Path, content: bytes) -> None:
+    path, copy = tmp_path / "log.sqlite", tmp_path / "copy.sqlite"
+    with LogWriter(path, durable=False) as writer:
+        begin(writer)
+        load_key(path)
+        back_up(path, copy)
+    path.write_bytes(content)
+    aside = restore(copy, path, replace=True)
+    assert aside is not None and aside.read_bytes() == content
+    with LogReader(path) as reader:
+        assert reader.episode(EPISODE)
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:

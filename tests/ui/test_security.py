@@ -99,6 +99,10 @@ def test_a_host_name_is_a_name_only(name: str) -> None:
         Access.build("127.0.0.1", (name,), ())
 
 
+def test_a_host_name_can_be_an_address() -> None:
+    assert Access.build("127.0.0.1", ("2001:db8::7",), ()).allows("[2001:db8::7]:443")
+
+
 async def test_a_named_proxy_says_by_which_name_the_server_was_asked(
     sessions: FakeSessions, tmp_path: Path
 ) -> None:

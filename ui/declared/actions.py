@@ -23,6 +23,7 @@ from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
 from simulator.studies.places import BY_RESEARCHER
 from simulator.studies.questions import ASKED
+from simulator.studies.sessions import GIVEN_AWAY
 from ui.calls import AcknowledgeCall, Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall, page_url
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
 from ui.declared.study import (
@@ -172,7 +173,7 @@ class DeclaredActions:
 
     async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """Submit a turn; if ``accepted`` is true in the answer, the browser drops the draft."""
-        asked = MoveCall.model_validate(call)
+        asked, frame = MoveCall.model_validate(call), in_study_language(frame, self.card_of(seat.study))
         notice = None
         try:
             view = await self.sessions.submit(seat.episode_id, seat.seat, asked.reply(), number=asked.number)
@@ -182,9 +183,6 @@ class DeclaredActions:
             notice = self._refusal_notice(frame, error)
         if notice is not None:
             view = await self.sessions.view(seat.episode_id, seat.seat)
-        if notice is not None and was_aborted(view):
-            # The place has gone to somebody else.
-            return {"accepted": False, "html": self._message(frame, "full")}
         return {"accepted": notice is None, "html": await self._page_of(frame, seat, view, notice)}
 
     async def judge(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
@@ -216,7 +214,7 @@ class DeclaredActions:
         Raises:
             ValidationError: if the call is malformed.
         """
-        asked = CheckCall.model_validate(call)
+        asked, frame = CheckCall.model_validate(call), in_study_language(frame, self.card_of(seat.study))
         view: SeatPage = await self.sessions.view(seat.episode_id, seat.seat)
         form = form_in(view.blocks)
         if form is None or form.check is None:
@@ -249,8 +247,10 @@ class DeclaredActions:
         if not seat.study:
             raise InputError("One can only withdraw from a study.")
         await self.sessions.withdraw(seat.episode_id)
-        frame = in_study_language(frame, self.card_of(seat.study))
-        return {"html": self._message(frame, "withdrawn", self.sessions.sets(seat.episode_id).completion)}
+        card = self.card_of(seat.study)
+        frame, erased = in_study_language(frame, card), card is not None and not card.study.erase_after_days
+        code = "erased" if erased else "withdrawn"
+        return {"html": self._message(frame, code, self.sessions.sets(seat.episode_id).completion)}
 
     async def leave(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
         """End the set of a paired participant early, keeping what they did; return the page.
@@ -334,6 +334,8 @@ class DeclaredActions:
             return "screened_out"
         if view.ending is not None and view.ending.message == BY_RESEARCHER:
             return "ended"
+        if view.ending is not None and view.ending.message == GIVEN_AWAY:
+            return "full"
         pairs = self.sessions.pairs(seat.episode_id)
         if pairs is not None and (reason := pairs.reason(seat.episode_id)):
             return PARTED[reason]

@@ -127,6 +127,8 @@ def _answer_error(request: Request, error: Exception, *, status: int) -> Respons
     if not request.url.path.startswith(RESEARCH):  # the handlers are the whole app's
         raise error
     if "text/html" in request.headers.get("accept", ""):
+        # `Shell` replaces a 404 by its page for unknown addresses.
+        status = 400 if status == 404 else status
         return PlainTextResponse(problem_text(strings(page_language(request.scope)), error), status)
     return JSONResponse({"error": str(error)}, status_code=status)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import shutil
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from shared_data import shared_path
 from task_files import file_name, write_published, write_yaml
 
-from simulator import datasets
+import trees
+from logs import LogReader, LogWriter
+from simulator import catalog, datasets
 from simulator.clarq.data import (
     ITEMS,
     background_text,
@@ -25,6 +28,8 @@ from simulator.clarq.data import (
 )
 from simulator.datasets import add
 from simulator.errors import InputError
+from simulator.models import ScriptModel
+from simulator.studies.declared import sessions_type
 from trees import Background, Node, Task, Tree
 from trees.checks import PUBLISHED
 from trees.sources import load_builtin
@@ -244,3 +249,16 @@ def test_the_published_data_are_registered_and_loaded(clarq_folder: Path) -> Non
         assert all(background_text(task) == task.prompt for task in tasks)
         assert all(read_item(item_row(task)) == task for task in tasks)
     assert added.dataset.folder.is_dir()
+
+
+def test_free_play_on_data_of_one_language_has_no_menu_in_the_other(tmp_path: Path) -> None:
+    benchmark = catalog.find("clarq")
+    sessions_of = sessions_type(benchmark)
+    assert sessions_of is not None
+    folder = Path(trees.__file__).parent / "tasks" / "zh"
+    with LogWriter(tmp_path / "log", durable=False) as log, LogReader(tmp_path / "log") as reader:
+        sessions = sessions_of(benchmark, log, reader, ScriptModel, data=str(folder))
+        sessions.require_items()
+        assert not sessions.item_menu("en") and sessions.item_menu("zh")
+        drawn = asyncio.run(sessions.draw_item({}, "seeker", {}, 1, "en"))
+    assert drawn.item.language == "zh"

@@ -212,6 +212,12 @@ def test_a_browser_reads_in_words_that_a_role_does_not_allow_a_download(server):
     assert answer.status_code == 403 and "您的角色无权" in answer.text
 
 
+def test_a_browser_reads_in_words_what_cannot_be_downloaded(server):
+    browser, _ = log_in(server, "own", "the owner's word")
+    answer = browser.get("/research/studies/payment.zip?study=any", headers=HTML)
+    assert answer.status_code == 400 and "any" in answer.text and "<html" not in answer.text
+
+
 def test_single_sign_on_wants_a_proxy():
     with pytest.raises(InputError, match="--sso-header needs --proxy"):
         Access.build("0.0.0.0", (), (), "X-Forwarded-User")
