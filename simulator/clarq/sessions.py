@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from simulator.blocks import Talk, message
+from simulator.catalog import attempt
 from simulator.clarq.data import PROVIDER, SEEKER, DialogueRules, load_items
 from simulator.clarq.players.seeker_offline import STYLES
 from simulator.clarq.score import SUCCESS
 from simulator.clarq.show import VERDICT, Replay, result
-from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.fields import Fields
 from simulator.forms import NO, YES
@@ -22,7 +23,7 @@ from simulator.runner.machines import ItemChoice, ItemGroup, Result, SeatPage
 from simulator.seats import Reply
 from simulator.studies.declared import DrawnItem, PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY, Step
-from trees import Task
+from trees import Language, Task
 from trees.model import task_type
 
 
@@ -54,6 +55,12 @@ class ClarqSessions(PlaySessions):
     judges: ClassVar[tuple[str, ...]] = (PROVIDER,)
     loads_items: ClassVar[bool] = True
 
+    def require_items(self) -> None:
+        """See `PlaySessions.require_items`; tasks in one language are enough."""
+        super().require_items()
+        if not any(map(self._tasks, get_args(Language))):
+            load_items(self.data)
+
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
         """Return the tasks in a language, grouped by type."""
         numbered = enumerate(self._tasks(language), start=1)
@@ -81,11 +88,8 @@ class ClarqSessions(PlaySessions):
         return DrawnItem(chosen_item(tasks, item), logged_values(chosen) if chosen.multi else {})
 
     def _tasks(self, language: str) -> Sequence[Task]:
-        """Return the tasks in a language; none if the data do not have it."""
-        try:
-            return load_items(self.data, language)
-        except InputError:
-            return ()
+        """Return the tasks in a language; none, with a warning, if the data do not have it or are faulty."""
+        return attempt(f"ClarQ-LLM in {language!r}", partial(load_items, self.data, language)) or ()
 
     async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""

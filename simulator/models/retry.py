@@ -134,6 +134,7 @@ def _with_waste(answer: AnswerT, wasted: list[ModelError]) -> AnswerT:
 
 
 def _known_cost(errors: list[ModelError]) -> float | None:
+    """Return what is known to have been billed; None if nothing is known, but something may have been."""
     costs = [error.cost for error in errors]
     known = sum(filter(None, costs))
     return known if known or None not in costs else None

@@ -124,7 +124,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
 
     @property
     def rules(self) -> Mapping[str, Any]:
-        """The rules of every episode, as episode options."""
+        """The rules that decide who can take a seat; also the options of every episode, by default."""
         return {}
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:

@@ -81,12 +81,19 @@ def test_a_copy_has_the_key_so_that_people_are_known_again(tmp_path: Path) -> No
     assert not list(tmp_path.glob(".*")), "no drafts are left"
 
 
-def test_nothing_is_overwritten_without_being_told_and_nothing_lost_then(tmp_path: Path) -> None:
-    path, copy = tmp_path / "log.sqlite", tmp_path / "copy.sqlite"
+def backed_up(folder: Path) -> tuple[Path, Path]:
+    """Return a log of one begun episode, with its key, and its backup."""
+    path, copy = folder / "log.sqlite", folder / "copy.sqlite"
     with LogWriter(path, durable=False) as writer:
         begin(writer)
         load_key(path)
         back_up(path, copy)
+    return path, copy
+
+
+def test_nothing_is_overwritten_without_being_told_and_nothing_lost_then(tmp_path: Path) -> None:
+    path, copy = backed_up(tmp_path)
+    with LogWriter(path, durable=False) as writer:
         say(writer, 0)
         with pytest.raises(LogError, match="already exists"):
             back_up(path, copy)
@@ -129,11 +136,8 @@ def test_a_log_stays_if_its_backup_cannot_be_restored(
     raised: type[BaseException],
     message: str,
 ) -> None:
-    path, copy = tmp_path / "log.sqlite", tmp_path / "copy.sqlite"
+    path, copy = backed_up(tmp_path)
     with LogWriter(path, durable=False) as writer:
-        begin(writer)
-        load_key(path)
-        back_up(path, copy)
         say(writer, 0)
     before = {file.name for file in tmp_path.iterdir()}
 
@@ -150,11 +154,7 @@ def test_a_log_stays_if_its_backup_cannot_be_restored(
 
 @pytest.mark.parametrize("content", [b"", b"rubbish" * 1000])
 def test_a_damaged_log_is_replaced_by_its_backup(tmp_path: Path, content: bytes) -> None:
-    path, copy = tmp_path / "log.sqlite", tmp_path / "copy.sqlite"
-    with LogWriter(path, durable=False) as writer:
-        begin(writer)
-        load_key(path)
-        back_up(path, copy)
+    path, copy = backed_up(tmp_path)
     path.write_bytes(content)
     aside = restore(copy, path, replace=True)
     assert aside is not None and aside.read_bytes() == content

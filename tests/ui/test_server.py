@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
 from fake_sessions import SECRET, TREE
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from httpx import ASGITransport, AsyncClient
 from over_http import Browser
 
 from simulator.errors import InputError
@@ -16,6 +19,8 @@ from simulator.models import ModelOptions
 from simulator.studies import Study
 from simulator.studies.known import find_study
 from ui.command import _require_models
+from ui.limits import Starts
+from ui.server import _add_calls
 
 HTML = {"Accept": "text/html"}
 
@@ -88,6 +93,20 @@ def test_a_call_that_fails_says_so_and_no_more(client: TestClient) -> None:
 def test_only_the_calls_of_the_page_can_be_called(client: TestClient) -> None:
     for name in ("state", "served", "__init__", "signer", ""):
         assert client.post(f"/api/call/{name}", json={}).status_code == 404
+
+
+async def test_a_call_that_a_stopping_server_cancels_is_made_again() -> None:
+    class Hanging:
+        def __getattr__(self, name: str) -> Any:
+            return lambda call: asyncio.sleep(600)
+
+    app = FastAPI()
+    _add_calls(app, Hanging(), Starts())  # type: ignore[arg-type]
+    async with AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1") as client:
+        call = asyncio.create_task(client.post("/api/call/send", json={}))
+        await asyncio.sleep(0.05)
+        call.cancel()
+        assert (await call).status_code == 503  # pages try again after that
 
 
 def test_static_files_are_named_by_their_content(client: TestClient) -> None:
