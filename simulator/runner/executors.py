@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -88,6 +89,11 @@ def workers_for(engine: Engine, seats: Mapping[str, str | Seat], episodes: int) 
 
 # Seconds in which a worker that has lost its parent writes its rows before it exits.
 _GRACE: Final = 10.0
+# Seconds that a worker waits for the others, of which SQLite picks the next at random.
+_BUSY_SECONDS: Final = 60.0
+# Seconds until the thread that writes the log gets Python's lock, several times per transaction, while the
+# other workers wait. The usual 5 ms made transactions of a second.
+_SWITCH_SECONDS: Final = 0.0005
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +254,7 @@ def _start_worker(task: _WorkerTask) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     threading.Thread(target=_wait_for_stop, args=(task.stop,), daemon=True).start()
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def _wait_for_stop(stop: Connection) -> None:
@@ -282,7 +289,8 @@ async def _play(task: _WorkerTask, places: int) -> None:
     assert current is not None
     _serving = asyncio.get_running_loop(), current
     tune_collector()
-    async with LogWriter(task.path, durable=False) as log, task.seats(log, places) as seats:
+    writer = LogWriter(task.path, durable=False, busy_seconds=_BUSY_SECONDS)
+    async with writer as log, task.seats(log, places) as seats:
         await play_jobs(
             load_machine(task.benchmark),
             seats,

@@ -1,8 +1,7 @@
-"""The cost of a turn on a Ray cluster compared with one process. ``make bench``, after installing Ray.
+"""The cost of a turn on a Ray cluster compared with as many processes without Ray, if Ray is installed.
 
-CPU is that of all processes together: players, the head that writes the log, the command, and Ray's own. A
-turn's share is the difference between a long and a short run: what both need to start, and what is under way
-when they end, cancels out.
+CPU is that of all processes together: players, the head that writes the log, the command, and Ray's own. It
+is measured between two moments at which the run reports its progress, so that starts and ends do not count.
 """
 
 from __future__ import annotations
@@ -13,8 +12,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from casts import Cast
@@ -32,12 +33,14 @@ from simulator.runner.executors import Workers
 from simulator.runner.options import tune_collector
 from trees.sources import load_builtin
 
-TASKS, TURNS, LATENCY = 50, 20, 0.05
-SHORT, LONG = 8, 48  # dialogues per task
-PARTS = 2
+TASKS, TURNS = 50, 20
+MEASURED = 0.15, 0.9  # of the run: processes start before and end after it
+# Name, seconds a call, places, dialogues per task: ten seconds, as a cluster reports progress twice a second.
+CASTS = ("scripts", 0.0, 32, 100), ("offline", 0.0, 32, 60), ("models", 0.05, 100, 30)
+ROUNDS = 5
 PROCESSES = 2
+HOW = ("here", "processes", "ray")
 LIMIT = 1.05
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Measured(NamedTuple):
@@ -48,35 +51,39 @@ class Measured(NamedTuple):
 
 
 def cpu_of_family() -> dict[int, float]:
-    """Return seconds of CPU of this process and each of its living descendants."""
-    parents, seconds = {}, {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    """Return milliseconds of CPU of this process and each of its living descendants."""
+    parents, spent = {}, {}
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            fields = path.read_text().rpartition(")")[2].split()
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            threads = [(each / "schedstat").read_text() for each in path.glob("task/*")]
         except OSError:
             continue
-        process = int(path.parent.name)
-        parents[process] = int(fields[1])
-        seconds[process] = (int(fields[11]) + int(fields[12])) / _TICKS
+        parents[int(path.name)] = parent
+        spent[int(path.name)] = sum(int(thread.split()[0]) for thread in threads) / 1e6
     family = {os.getpid()}
     while more := {child for child, parent in parents.items() if parent in family} - family:
         family |= more
-    return {process: seconds.get(process, 0.0) for process in family}
+    return {process: spent.get(process, 0.0) for process in family}
+
+
+class Moment(NamedTuple):
+    """A moment of a run."""
+
+    done: int
+    seconds: float
+    cpu: dict[int, float]
 
 
 async def play(cast: Cast, how: str, ray: object, path: Path, places: int, repeats: int) -> Measured:
-    """Return what a run takes until its last dialogue is in the log, its players still living."""
-    measured = Measured(0.0, 0.0)
+    """Return what a turn of a run takes."""
+    moments: list[Moment] = []
 
     def on_progress(tally: Tally) -> None:
-        nonlocal measured
-        if tally.done == tally.planned:
-            now = cpu_of_family()  # some of those that lived before are gone
-            spent = sum(seconds - cpu.get(process, 0.0) for process, seconds in now.items())
-            measured = Measured(spent * 1e3, (time.perf_counter() - wall) * 1e3)
+        if len(moments) < len(MEASURED) and tally.done >= MEASURED[len(moments)] * tally.planned:
+            moments.append(Moment(tally.done, time.perf_counter(), cpu_of_family()))
 
     tune_collector()  # as the command does
-    cpu, wall = cpu_of_family(), time.perf_counter()
     async with LogWriter(path, durable=False) as log, cast(log, places) as seats:
         with LogReader(path) as reader:
             plan = build_plan(
@@ -101,7 +108,10 @@ async def play(cast: Cast, how: str, ray: object, path: Path, places: int, repea
             elif how == "ray":
                 executor = cluster(cast, ray, path, places)
             await run_batch(plan, log, reader, concurrency=places, executor=executor, on_progress=on_progress)
-    return measured
+    start, end = moments
+    turns = (end.done - start.done) * (TURNS + 1)
+    spent = sum(cpu - start.cpu.get(process, 0.0) for process, cpu in end.cpu.items())
+    return Measured(spent / turns, (end.seconds - start.seconds) * 1e3 / turns)
 
 
 def cluster(cast: Cast, ray: object, path: Path, places: int) -> Players:
@@ -112,20 +122,17 @@ def cluster(cast: Cast, ray: object, path: Path, places: int) -> Players:
     return Players(work=work, path=path, players=PROCESSES, resources={"num_cpus": 1})
 
 
-def turn(cast: Cast, how: str, ray: object, places: int) -> Measured:
-    """Return what a turn takes, of the best short and the best long runs."""
+def round_of(cast: Cast, places: int, repeats: int) -> Iterator[Measured]:
+    """Yield what a turn takes in one process, in several and with Ray, which only runs during the last."""
+    for how in HOW:
+        with tempfile.TemporaryDirectory() as folder, connect("") if how == "ray" else nullcontext() as ray:
+            yield asyncio.run(play(cast, how, ray, Path(folder) / "log.sqlite", places, repeats))
 
-    def best(repeats: int) -> Measured:
-        runs = []
-        for _ in range(PARTS):
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "log.sqlite"
-                runs.append(asyncio.run(play(cast, how, ray, path, places, repeats)))
-        return Measured(min(run.cpu for run in runs), min(run.wall for run in runs))
 
-    short, long = best(SHORT), best(LONG)
-    turns = (LONG - SHORT) * TASKS * (TURNS + 1)
-    return Measured((long.cpu - short.cpu) / turns, (long.wall - short.wall) / turns)
+def turn(cast: Cast, places: int, repeats: int) -> list[Measured]:
+    """Return what a turn takes, in the order of `HOW`: the medians of alternating runs."""
+    rounds = [list(round_of(cast, places, repeats)) for _ in range(ROUNDS)]
+    return [Measured(*map(median, zip(*runs, strict=True))) for runs in zip(*rounds, strict=True)]
 
 
 def rows() -> Iterator[Row]:
@@ -134,28 +141,33 @@ def rows() -> Iterator[Row]:
         print("Runs on a cluster are measured after: pip install 'askback[ray]'", file=sys.stderr)
         return
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # the players import the casts
-    with connect("") as ray:
-        for name, latency, places in (("scripts", 0.0, 32), ("offline", 0.0, 32), ("models", LATENCY, 100)):
-            cast = Cast(name, latency)
-            alone, shared, spread = (turn(cast, how, ray, places) for how in ("here", "processes", "ray"))
-            others = f"{PROCESSES} processes without Ray"
-            for how, cpu, goal in (("Ray", spread.cpu, LIMIT), (others, shared.cpu, None)):
-                yield Row(
-                    work=f"a turn with {how}, {name}: CPU of all processes",
-                    ours=cpu,
-                    unit="ms",
-                    peer="one process",
-                    theirs=alone.cpu,
-                    goal=goal,
-                    goal_of="ratio",
-                )
-            yield Row(
-                work=f"a turn with Ray, {name}: time",
-                ours=spread.wall,
-                unit="ms",
-                peer=others,
-                theirs=shared.wall,
-            )
+    for name, latency, places, repeats in CASTS:
+        alone, shared, spread = turn(Cast(name, latency), places, repeats)
+        others = f"{PROCESSES} processes without Ray"
+        yield Row(
+            work=f"a turn with {others}, {name}: CPU of all processes",
+            ours=shared.cpu,
+            unit="ms",
+            peer="one process",
+            theirs=alone.cpu,
+        )
+        yield Row(
+            work=f"a turn with Ray, {name}: CPU of all processes",
+            ours=spread.cpu,
+            unit="ms",
+            peer=others,
+            theirs=shared.cpu,
+            goal=LIMIT,
+            goal_of="ratio",
+            remark=f"{spread.cpu / alone.cpu:.2f} of one process",
+        )
+        yield Row(
+            work=f"a turn with Ray, {name}: time",
+            ours=spread.wall,
+            unit="ms",
+            peer=others,
+            theirs=shared.wall,
+        )
 
 
 if __name__ == "__main__":

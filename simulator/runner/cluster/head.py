@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -45,6 +45,8 @@ from simulator.runner.cluster.connecting import (
     this_node,
 )
 from simulator.runner.options import tune_collector
+
+_INLINED: Final = 90_000
 
 
 class Head:
@@ -95,13 +97,13 @@ class Head:
             self._budget.settle(reserved, reserved)
         await self._log.aflush()
 
-    async def write(self, player: str, lease: int, pickled: bytes) -> list[Outcome]:
+    async def write(self, player: str, lease: int, *packed: bytes) -> bytes:
         """Write the rows of `Link.send`, and return the outcome of each once they are committed."""
-        rows: Sequence[Sent] = pickle.loads(pickled)
+        rows: Sequence[Sent] = unpack(packed)
         if self._leases.get(player) != lease:
             conflict = LogConflict("these episodes were assigned to another player; nothing was written")
-            return [conflict] * len(rows)
-        return await self._log.write_all(rows)
+            return pickle.dumps([conflict] * len(rows))
+        return pickle.dumps(await self._log.write_all(rows))
 
     async def reserve(self, player: str, lease: int, amount: float) -> str:
         """Reserve an amount of the budget; return an error message if it is exceeded, else an empty text."""
@@ -166,6 +168,22 @@ class Head:
             await self._cache.close()
 
 
+def pack(value: object) -> Iterator[bytes]:
+    """Yield `value` as arguments of a call that cost Ray the least.
+
+    It packs bytes without looking into them, and sends arguments below 100 KiB with the call, instead of
+    storing them as objects that the other process has to fetch.
+    """
+    pickled = pickle.dumps(value)
+    for start in range(0, len(pickled), _INLINED):
+        yield pickled[start : start + _INLINED]
+
+
+def unpack(packed: Sequence[bytes]) -> Any:
+    """Return the value of `pack`."""
+    return pickle.loads(b"".join(packed))
+
+
 def _default_resources(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
     """Return a model's default resources: a GPU if the cluster has any, else a processor."""
     return {"num_gpus": 1} if any(node["Resources"].get("GPU") for node in nodes) else {"num_cpus": 1}
@@ -180,9 +198,10 @@ class Link:
     lease: int
 
     async def send(self, rows: Sequence[Sent]) -> Sequence[Outcome]:
-        """Send rows to be written (`logs.relay.Send`), as bytes, which cost Ray the least."""
-        pickled = pickle.dumps(rows)
-        outcomes: Sequence[Outcome] = await self.head.write.remote(self.player, self.lease, pickled)
+        """Send rows to be written (`logs.relay.Send`)."""
+        outcomes: Sequence[Outcome] = pickle.loads(
+            await self.head.write.remote(self.player, self.lease, *pack(rows))
+        )
         return outcomes
 
     def share(self, models: ModelOptions) -> ModelOptions:

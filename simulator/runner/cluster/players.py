@@ -37,7 +37,7 @@ from simulator.runner.batch import Executor, Job, OnEnding, logged_state, play_j
 from simulator.runner.build import SCRIPT, NamedSeatFactory, SeatFactory, load_machine, script_seat
 from simulator.runner.cluster import connecting
 from simulator.runner.cluster.connecting import actor_options, import_ray
-from simulator.runner.cluster.head import Head, Link
+from simulator.runner.cluster.head import Head, Link, pack, unpack
 from simulator.runner.machines import AnyMachine
 from simulator.runner.options import Engine, Resources, tune_collector
 from simulator.seats import Seat
@@ -93,11 +93,12 @@ class Player:
         self._hungry = asyncio.Event()
         self._playing: asyncio.Task[None] | None = None
 
-    async def play(self, jobs: Sequence[Job]) -> list[Played] | AskbackError | LogError:
+    async def play(self, *packed: bytes) -> bytes:
         """Accept more jobs; return the endings since the last call, or the error that stopped the player.
 
         Returns after `_REPORT_SECONDS`, or as soon as no job is left or a quarter of the places are free.
         """
+        jobs: Sequence[Job] = unpack(packed)
         self._pending += len(jobs)
         if self._pending:
             self._hungry.clear()
@@ -110,9 +111,9 @@ class Player:
         )
         hungry.cancel()
         if self._playing.done():
-            return _portable_error(self._playing)
+            return pickle.dumps(_portable_error(self._playing))
         played, self._played = self._played, []
-        return played
+        return pickle.dumps(played)
 
     async def stop(self) -> None:
         """Stop playing; when this returns, everything that was played is on disk."""
@@ -249,7 +250,9 @@ class _Dispatcher:
                 jobs.append(self._waiting.get_nowait())
             assigned |= {job.episode.id: job for job in jobs}
             try:
-                answer = await actor.play.remote(jobs)
+                answer: list[Played] | AskbackError | LogError = pickle.loads(
+                    await actor.play.remote(*pack(jobs))
+                )
             except self._lost_error:
                 await self._head.expel.remote(name)
                 self._requeue(assigned.values())

@@ -14,7 +14,7 @@ from logs.relay import Posted, Relay
 from logs.rows import Ending, Episode, Item, Run, Turn
 from simulator.models import Budget, ModelOptions
 from simulator.models.base import Completion
-from simulator.runner.cluster.head import Head
+from simulator.runner.cluster.head import Head, pack, unpack
 
 RUN = Run(id="run", benchmark="clarq", setup="L2L", seed=1)
 ITEM = Item(hash="h", benchmark="clarq", name="item", language="en", data={})
@@ -25,8 +25,12 @@ def turn(number, text="hello", **more):
     return Turn(episode_id="e", number=number, seat="seeker", text=text, **more)
 
 
-def sent(*rows):
-    return pickle.dumps([(table_of(row).name, encode(row)) for row in rows])
+async def write(head, lease, *rows):
+    return await send(head, lease, [(table_of(row).name, encode(row)) for row in rows])
+
+
+async def send(head, lease, rows):
+    return pickle.loads(await head.write("player", lease, *pack(rows)))
 
 
 @pytest.fixture
@@ -39,25 +43,33 @@ async def head(log_path, tmp_path):
 
 async def test_rows_are_acknowledged_when_they_are_committed(head, log_path):
     lease = await head.join("player")
-    written = await head.write("player", lease, sent(RUN, ITEM, EPISODE, turn(0)))
+    written = await write(head, lease, RUN, ITEM, EPISODE, turn(0))
     assert written == [Written(duplicate=False)] * 4
     with LogReader(log_path) as reader:
         assert [each.text for each in reader.turns("e")] == ["hello"]
-    again, wrong = await head.write("player", lease, sent(turn(0), turn(0, "something else")))
+    again, wrong = await write(head, lease, turn(0), turn(0, "something else"))
     assert again == Written(duplicate=True)
     assert isinstance(wrong, LogConflict)
 
 
 async def test_nothing_is_taken_of_a_player_whose_episodes_others_play(head, log_path):
     lost = await head.join("player")
-    await head.write("player", lost, sent(RUN, ITEM, EPISODE, turn(0)))
+    await write(head, lost, RUN, ITEM, EPISODE, turn(0))
     await head.expel("player")
-    (refused,) = await head.write("player", lost, sent(turn(1)))
+    (refused,) = await write(head, lost, turn(1))
     assert isinstance(refused, LogConflict)
     lease = await head.join("player")
     assert lease != lost
-    assert await head.write("player", lease, sent(turn(1))) == [Written(duplicate=False)]
-    assert isinstance((await head.write("player", lost, sent(turn(2))))[0], LogConflict)
+    assert await write(head, lease, turn(1)) == [Written(duplicate=False)]
+    assert isinstance((await write(head, lost, turn(2)))[0], LogConflict)
+
+
+def test_large_values_are_sent_in_small_arguments():
+    value = ["x" * 1000] * 10 + list(map(str, range(60_000)))
+    packed = list(pack(value))
+    assert len(packed) > 3
+    assert max(map(len, packed)) < 100 * 1024
+    assert unpack(packed) == value
 
 
 async def test_money_of_a_lost_player_is_held_to_be_spent(head):
@@ -81,11 +93,11 @@ async def test_a_relay_writes_as_the_log_does(head, log_path):
     lease = await head.join("player")
     groups = []
 
-    async def send(rows):
+    async def send_group(rows):
         groups.append(len(rows))
-        return await head.write("player", lease, pickle.dumps(rows))
+        return await send(head, lease, rows)
 
-    relay = Relay(send)
+    relay = Relay(send_group)
     await relay.write(RUN)
     for row in (ITEM, EPISODE, turn(0), turn(1)):
         relay.post(row)
@@ -99,7 +111,7 @@ async def test_a_relay_writes_as_the_log_does(head, log_path):
 
 async def test_what_nobody_has_read_of_a_relays_errors_is_told_at_last(head):
     lease = await head.join("player")
-    relay = Relay(lambda rows: head.write("player", lease, pickle.dumps(rows)))
+    relay = Relay(lambda rows: send(head, lease, rows))
     with pytest.raises(NotInLog):
         await relay.write(turn(5))
     relay.post(turn(7))
