@@ -27,10 +27,10 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 KEPT_SESSIONS: Final = 64
 """Sessions that Gradio keeps. They contain nothing of ours, and browsers choose their names freely."""
-_POLL_SECONDS: Final = 0.03
+_POLL_SECONDS: Final = 0.05
 """Interval at which Gradio's queue polls for work."""
 _IDLE_POLL_SECONDS: Final = 5.0
-"""The interval for blocks without functions that could be called."""
+"""The interval for blocks without functions, and for progress, which no function of ours reports."""
 
 
 def import_gradio() -> None:
@@ -60,8 +60,8 @@ def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
     blocks.state_session_capacity = KEPT_SESSIONS
     blocks.queue(api_open=False, default_concurrency_limit=None, status_update_rate=10)
     # By default, an idle server polls for work a thousand times a second, and for progress a hundred times.
-    pause = _POLL_SECONDS if blocks.fns else _IDLE_POLL_SECONDS
-    blocks._queue.sleep_when_free = blocks._queue.progress_update_sleep_when_free = pause
+    blocks._queue.sleep_when_free = _POLL_SECONDS if blocks.fns else _IDLE_POLL_SECONDS
+    blocks._queue.progress_update_sleep_when_free = _IDLE_POLL_SECONDS
     mount_gradio_app(
         app,
         blocks,
