@@ -32,8 +32,8 @@ class Written(NamedTuple):
 Entry = tuple[Table, Values]
 Outcome = Written | LogError
 
-# Rows per statement, few of which make up any group: a statement waits several times for Python's lock while
-# other processes wait for the log's. There are few sizes, so that SQLite keeps all statements prepared.
+# Rows per statement, such that any group takes few statements: each waits several times for Python's lock,
+# while other processes wait for the log's. A connection keeps 128 statements prepared, which is enough.
 _CHUNKS = tuple(2**power for power in range(8, -1, -1))
 _ORDER = {table.name: place for place, table in enumerate(TABLES.values())}
 _WRITTEN = Written(duplicate=False)
@@ -60,23 +60,25 @@ def insert_group(
         sqlite3.Error: if the file cannot be written; the caller must roll back and call `shortener.forget`.
     """
     outcomes: list[Outcome] = [_WRITTEN] * len(entries)
+    variables = connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
     places = sorted(range(len(entries)), key=lambda place: _ORDER[entries[place][0].name])
     for table, group in itertools.groupby(places, key=lambda place: entries[place][0]):
-        for chunk in _chunks(list(group)):
+        for chunk in _chunks(list(group), most=variables // len(stored_columns(table))):
             values = [entries[place][1] for place in chunk]
             if table.row is ModelCall:
                 values = [shortener.shorten(each) for each in values]
             if not _insert(connection, table, values):
-                shortener.forget()
+                if table.row is ModelCall:
+                    shortener.forget()
                 for place in chunk:
                     outcomes[place] = _insert_one(connection, table, entries[place][1])
     return outcomes
 
 
-def _chunks(places: list[int]) -> Iterator[list[int]]:
+def _chunks(places: list[int], *, most: int) -> Iterator[list[int]]:
     start = 0
     for size in _CHUNKS:
-        while len(places) - start >= size:
+        while size <= min(most, len(places) - start):
             yield places[start : start + size]
             start += size
 

@@ -153,6 +153,7 @@ async def play_jobs(
         LogError: if the log cannot be written.
     """
     place = asyncio.Semaphore(places)
+    posted: set[str] = set()
 
     async def work() -> None:
         while True:
@@ -160,6 +161,9 @@ async def play_jobs(
             if (job := await take()) is None:
                 place.release()
                 return
+            if job.row.hash not in posted:  # one by one, the log would have to compare each repeat
+                posted.add(job.row.hash)
+                log.post(job.row)
             outcome = await _play_job(machine, seats, job, log, place)
             if outcome.ending is not None:
                 on_ending(job, outcome.ending, outcome.scores)
@@ -282,7 +286,6 @@ async def _play_job(
         for episode in _attempts(job.episode):
             turns = job.turns if episode.id == job.episode.id else ()
             if not turns:
-                log.post(job.row)
                 log.post(episode)
             recorder = Recorder(log, durable=False)
             live = ActiveEpisode(episode=episode, item=job.item, seats=seats, record=recorder)

@@ -87,12 +87,12 @@ def workers_for(engine: Engine, seats: Mapping[str, str | Seat], episodes: int) 
     return max(1, min(processor_count(), episodes // _WORTH_A_WORKER)) if offline else 1
 
 
-# Seconds in which a worker that has lost its parent writes its rows before it exits.
+# Seconds in which a worker that has been stopped, or has lost its parent, writes its rows before it exits.
 _GRACE: Final = 10.0
-# Seconds that a worker waits for the others, of which SQLite picks the next at random.
+# Seconds that a worker waits for the others' transactions: SQLite has no queue, the first to ask is next.
 _BUSY_SECONDS: Final = 60.0
-# Seconds until the thread that writes the log gets Python's lock, several times per transaction, while the
-# other workers wait. The usual 5 ms made transactions of a second.
+# Seconds after which the event loop hands Python's lock to the thread that writes the log, which needs it
+# several times per transaction. With the usual 5 ms, transactions took up to a second.
 _SWITCH_SECONDS: Final = 0.0005
 
 
@@ -116,6 +116,8 @@ class Workers:
 
     async def __call__(self, jobs: Sequence[Job], on_ending: OnEnding) -> None:
         """Play `jobs`; if cancelled, stop the workers and wait until they have written what they played.
+
+        If another program keeps the log locked meanwhile, they exit after `_GRACE` without it.
 
         Raises:
             LogError: if a worker could not write to the log.

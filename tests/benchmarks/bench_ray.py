@@ -1,4 +1,4 @@
-"""The cost of a turn on a Ray cluster compared with as many processes without Ray, if Ray is installed.
+"""The cost of a turn on a Ray cluster compared with as many workers without Ray, if Ray is installed.
 
 CPU is that of all processes together: players, the head that writes the log, the command, and Ray's own. It
 is measured between two moments at which the run reports its progress, so that starts and ends do not count.
@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,6 +41,7 @@ ROUNDS = 5
 PROCESSES = 2
 HOW = ("here", "processes", "ray")
 LIMIT = 1.05
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Measured(NamedTuple):
@@ -53,14 +54,14 @@ class Measured(NamedTuple):
 def cpu_of_family() -> dict[int, float]:
     """Return milliseconds of CPU of this process and each of its living descendants."""
     parents, spent = {}, {}
-    for path in Path("/proc").glob("[0-9]*"):
+    for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            threads = [(each / "schedstat").read_text() for each in path.glob("task/*")]
+            fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        parents[int(path.name)] = parent
-        spent[int(path.name)] = sum(int(thread.split()[0]) for thread in threads) / 1e6
+        process = int(path.parent.name)
+        parents[process] = int(fields[1])
+        spent[process] = (int(fields[11]) + int(fields[12])) / TICKS * 1e3
     family = {os.getpid()}
     while more := {child for child, parent in parents.items() if parent in family} - family:
         family |= more
@@ -79,9 +80,12 @@ async def play(cast: Cast, how: str, ray: object, path: Path, places: int, repea
     """Return what a turn of a run takes."""
     moments: list[Moment] = []
 
-    def on_progress(tally: Tally) -> None:
+    def note(tally: Tally) -> None:
         if len(moments) < len(MEASURED) and tally.done >= MEASURED[len(moments)] * tally.planned:
             moments.append(Moment(tally.done, time.perf_counter(), cpu_of_family()))
+
+    def on_progress(tally: Tally) -> None:
+        asyncio.get_running_loop().call_soon(note, tally)  # after all episodes that are reported together
 
     tune_collector()  # as the command does
     async with LogWriter(path, durable=False) as log, cast(log, places) as seats:
@@ -125,14 +129,15 @@ def cluster(cast: Cast, ray: object, path: Path, places: int) -> Players:
 def round_of(cast: Cast, places: int, repeats: int) -> Iterator[Measured]:
     """Yield what a turn takes in one process, in several and with Ray, which only runs during the last."""
     for how in HOW:
-        with tempfile.TemporaryDirectory() as folder, connect("") if how == "ray" else nullcontext() as ray:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            connect("local") if how == "ray" else nullcontext() as ray,
+        ):
             yield asyncio.run(play(cast, how, ray, Path(folder) / "log.sqlite", places, repeats))
 
 
-def turn(cast: Cast, places: int, repeats: int) -> list[Measured]:
-    """Return what a turn takes, in the order of `HOW`: the medians of alternating runs."""
-    rounds = [list(round_of(cast, places, repeats)) for _ in range(ROUNDS)]
-    return [Measured(*map(median, zip(*runs, strict=True))) for runs in zip(*rounds, strict=True)]
+def median_of(runs: Sequence[Measured]) -> Measured:
+    return Measured(median(run.cpu for run in runs), median(run.wall for run in runs))
 
 
 def rows() -> Iterator[Row]:
@@ -142,7 +147,9 @@ def rows() -> Iterator[Row]:
         return
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # the players import the casts
     for name, latency, places, repeats in CASTS:
-        alone, shared, spread = turn(Cast(name, latency), places, repeats)
+        rounds = [list(round_of(Cast(name, latency), places, repeats)) for _ in range(ROUNDS)]
+        alone, shared, spread = map(median_of, zip(*rounds, strict=True))
+        ratios = sorted(spread.cpu / shared.cpu for _, shared, spread in rounds)
         others = f"{PROCESSES} processes without Ray"
         yield Row(
             work=f"a turn with {others}, {name}: CPU of all processes",
@@ -159,7 +166,7 @@ def rows() -> Iterator[Row]:
             theirs=shared.cpu,
             goal=LIMIT,
             goal_of="ratio",
-            remark=f"{spread.cpu / alone.cpu:.2f} of one process",
+            remark=f"ratios {ratios[0]:.2f} to {ratios[-1]:.2f}; of one process {spread.cpu / alone.cpu:.2f}",
         )
         yield Row(
             work=f"a turn with Ray, {name}: time",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from logs import LogError, LogReader, LogWriter, NotInLog
 from logs.erase import erase_participant
 from logs.export import export_log
-from logs.rows import Episode, ModelCall, Participant
+from logs.rows import Episode, Item, ModelCall, Participant
 
 STORY = " ".join(f"The {number}. thing the seeker was told." for number in range(40))
 
@@ -50,6 +50,14 @@ def test_what_is_stored_does_not_grow_with_the_dialogue(writer: LogWriter) -> No
     sizes = [len(text) for text in stored(writer.path).values()]
     assert sizes[0] > 1000
     assert max(sizes[1:]) < 200
+
+
+def test_requests_stay_short_when_other_rows_are_duplicates(writer: LogWriter) -> None:
+    for number in range(4):
+        writer.put(Item(hash="item", benchmark="clarq", name="1.0", language="en", data={"task": "wood"}))
+        writer.put(call(number))
+        writer.flush()
+    assert [text[0] for text in stored(writer.path).values()] == ["{", "[", "[", "["]
 
 
 def test_a_single_request_is_found_whole(writer: LogWriter, reader: LogReader) -> None:

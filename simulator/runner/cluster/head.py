@@ -47,6 +47,7 @@ from simulator.runner.cluster.connecting import (
 from simulator.runner.options import tune_collector
 
 _INLINED: Final = 90_000
+"""Bytes of an argument; see `pack`."""
 
 
 class Head:
@@ -98,7 +99,10 @@ class Head:
         await self._log.aflush()
 
     async def write(self, player: str, lease: int, *packed: bytes) -> bytes:
-        """Write the rows of `Link.send`, and return the outcome of each once they are committed."""
+        """Write rows, and return the outcome of each, pickled, once they are committed.
+
+        `packed`: the rows of `Link.send`, by `pack`.
+        """
         rows: Sequence[Sent] = unpack(packed)
         if self._leases.get(player) != lease:
             conflict = LogConflict("these episodes were assigned to another player; nothing was written")
@@ -171,8 +175,8 @@ class Head:
 def pack(value: object) -> Iterator[bytes]:
     """Yield `value` as arguments of a call that cost Ray the least.
 
-    It packs bytes without looking into them, and sends arguments below 100 KiB with the call, instead of
-    storing them as objects that the other process has to fetch.
+    Ray copies bytes without pickling them, and sends arguments of less than 100 KiB with the call, up to
+    10 MiB altogether; others are stored as objects that the other process has to fetch.
     """
     pickled = pickle.dumps(value)
     for start in range(0, len(pickled), _INLINED):

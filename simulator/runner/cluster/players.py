@@ -96,6 +96,8 @@ class Player:
     async def play(self, *packed: bytes) -> bytes:
         """Accept more jobs; return the endings since the last call, or the error that stopped the player.
 
+        `packed`: the jobs, by `pack`. The answer, a list of `Played` or an error, is pickled.
+
         Returns after `_REPORT_SECONDS`, or as soon as no job is left or a quarter of the places are free.
         """
         jobs: Sequence[Job] = unpack(packed)
@@ -221,6 +223,8 @@ class _Dispatcher:
         self, ray: Any, run: Players, jobs: Sequence[Job], on_ending: OnEnding, players: int
     ) -> None:
         self._lost_error: Any = ray.exceptions.RayActorError
+        # A long answer is stored on the player's node, and lost with it.
+        self._lost_errors = (self._lost_error, ray.exceptions.ObjectLostError)
         self._head, self._path = run.work.head, run.path
         self._places, self._players = run.work.places, players
         self._on_ending = on_ending
@@ -253,7 +257,7 @@ class _Dispatcher:
                 answer: list[Played] | AskbackError | LogError = pickle.loads(
                     await actor.play.remote(*pack(jobs))
                 )
-            except self._lost_error:
+            except self._lost_errors:
                 await self._head.expel.remote(name)
                 self._requeue(assigned.values())
                 assigned.clear()
