@@ -1,4 +1,4 @@
-"""The cost of a turn on a Ray cluster compared with as many workers without Ray, if Ray is installed.
+"""The cost of a turn on a Ray cluster compared with one process, and with as many workers without Ray.
 
 CPU is that of all processes together: players, the head that writes the log, the command, and Ray's own. It
 is measured between two moments at which the run reports its progress, so that starts and ends do not count.
@@ -149,7 +149,7 @@ def rows() -> Iterator[Row]:
     for name, latency, places, repeats in CASTS:
         rounds = [list(round_of(Cast(name, latency), places, repeats)) for _ in range(ROUNDS)]
         alone, shared, spread = map(median_of, zip(*rounds, strict=True))
-        ratios = sorted(spread.cpu / shared.cpu for _, shared, spread in rounds)
+        ratios = sorted(spread.cpu / alone.cpu for alone, _, spread in rounds)
         others = f"{PROCESSES} processes without Ray"
         yield Row(
             work=f"a turn with {others}, {name}: CPU of all processes",
@@ -162,11 +162,11 @@ def rows() -> Iterator[Row]:
             work=f"a turn with Ray, {name}: CPU of all processes",
             ours=spread.cpu,
             unit="ms",
-            peer=others,
-            theirs=shared.cpu,
+            peer="one process",
+            theirs=alone.cpu,
             goal=LIMIT,
             goal_of="ratio",
-            remark=f"ratios {ratios[0]:.2f} to {ratios[-1]:.2f}; of one process {spread.cpu / alone.cpu:.2f}",
+            remark=f"ratios {ratios[0]:.2f} to {ratios[-1]:.2f}; of {others} {spread.cpu / shared.cpu:.2f}",
         )
         yield Row(
             work=f"a turn with Ray, {name}: time",
