@@ -161,7 +161,7 @@ async def play_jobs(
             if (job := await take()) is None:
                 place.release()
                 return
-            if job.row.hash not in posted:  # one by one, the log would have to compare each repeat
+            if job.row.hash not in posted:  # the log compares a repeat with what it has
                 posted.add(job.row.hash)
                 log.post(job.row)
             outcome = await _play_job(machine, seats, job, log, place)

@@ -12,14 +12,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 from casts import Cast
-from rows import Row, main
+from rows import Process, Row, main
 
 from logs import LogReader, LogWriter
 from simulator.clarq.machine import MACHINE
@@ -41,7 +41,6 @@ ROUNDS = 5
 PROCESSES = 2
 HOW = ("here", "processes", "ray")
 LIMIT = 1.05
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Measured(NamedTuple):
@@ -53,19 +52,14 @@ class Measured(NamedTuple):
 
 def cpu_of_family() -> dict[int, float]:
     """Return milliseconds of CPU of this process and each of its living descendants."""
-    parents, spent = {}, {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        process = int(path.parent.name)
-        parents[process] = int(fields[1])
-        spent[process] = (int(fields[11]) + int(fields[12])) / TICKS * 1e3
+    processes = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            processes[int(path.name)] = Process.read(path.name)
     family = {os.getpid()}
-    while more := {child for child, parent in parents.items() if parent in family} - family:
+    while more := {id for id, each in processes.items() if each.parent in family} - family:
         family |= more
-    return {process: spent.get(process, 0.0) for process in family}
+    return {id: each.cpu for id, each in processes.items() if id in family}
 
 
 class Moment(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -64,6 +64,26 @@ def best(work: Callable[[], object], rounds: int = 3) -> float:
         work()
         times.append(time.process_time() - start)
     return min(times)
+
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Process(NamedTuple):
+    """A process's parent, and its CPU in milliseconds."""
+
+    parent: int
+    cpu: float
+
+    @classmethod
+    def read(cls, id: int | str) -> Process:
+        """Read Linux's figures of a process.
+
+        Raises:
+            OSError: if it has ended.
+        """
+        fields = Path(f"/proc/{id}/stat").read_text().rpartition(")")[2].split()
+        return cls(int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS * 1e3)
 
 
 def machine() -> dict[str, Any]:
